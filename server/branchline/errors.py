@@ -1,0 +1,150 @@
+"""Every error that Branchline answers with, one class per protocol ``kind``.
+
+    BranchlineError
+    ├── InvalidParams (-32602)     a parameter is missing, mistyped or contradictory; names it
+    ├── Cancelled (-32800)         the client took the request back
+    ├── NotFound (4001)            no such session or entry
+    ├── InvalidSession (4002)      the file is not a session
+    ├── InvalidEntry (4003)        an entry that may not be appended, a target that may not be edited
+    ├── LeafChanged (4004)         the leaf is not where the client thinks
+    ├── FileChanged (4005)         the file was replaced, truncated or deleted under us
+    ├── ReadOnly (4006)            this session may not be written
+    └── StorageFailure (4008)      disk full, no permission, I/O error; nothing was added
+
+The message names the thing, the numbers and what to do; `facts` carries the same as data.
+No message or fact ever holds session text, a key or a traceback.
+"""
+
+import errno as errno_names
+from pathlib import Path
+
+
+class BranchlineError(Exception):
+    """An error with a protocol code and kind. ``facts`` become ``error.data`` beside ``kind``."""
+
+    code: int
+    kind: str
+
+    def __init__(self, message: str, **facts: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.facts = facts
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What travels as ``error.data``: ``{kind, …facts}``."""
+        return {"kind": self.kind, **self.facts}
+
+
+class InvalidParams(BranchlineError):
+    """A parameter is missing, of the wrong type, or contradicts another."""
+
+    code = -32602
+    kind = "invalidParams"
+
+    def __init__(self, parameter: str, problem: str, **facts: object) -> None:
+        super().__init__(f"Parameter {parameter!r} {problem}", parameter=parameter, **facts)
+
+
+class Cancelled(BranchlineError):
+    """The client cancelled the request before it had an effect."""
+
+    code = -32800
+    kind = "cancelled"
+
+    def __init__(self) -> None:
+        super().__init__("The request was cancelled")
+
+
+class NotFound(BranchlineError):
+    """There is no such session or entry."""
+
+    code = 4001
+    kind = "notFound"
+
+    @classmethod
+    def session(cls, session: str) -> "NotFound":
+        """No file and no new session goes by this path or id."""
+        return cls(f"There is no session {_shown(session)}", session=_shown(session))
+
+    @classmethod
+    def entry(cls, entry_id: str) -> "NotFound":
+        """The session has no entry with this id."""
+        return cls(f"There is no entry {_shown(entry_id)} in this session", entryId=_shown(entry_id))
+
+
+class InvalidSession(BranchlineError):
+    """The file has no session header near its beginning."""
+
+    code = 4002
+    kind = "invalidSession"
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path} is not a session file: {problem}", path=str(path))
+
+
+class InvalidEntry(BranchlineError):
+    """An entry may not be appended, or a target may not be edited. ``field`` is where."""
+
+    code = 4003
+    kind = "invalidEntry"
+
+    def __init__(self, field: str, problem: str, **facts: object) -> None:
+        super().__init__(f"{field} {problem}", field=field, **facts)
+
+
+class LeafChanged(BranchlineError):
+    """``expectedLeafId`` is not the leaf. ``leafId`` is; ask again from there."""
+
+    code = 4004
+    kind = "leafChanged"
+
+    def __init__(self, expected: str | None, leaf_id: str | None) -> None:
+        super().__init__(
+            f"The leaf is {leaf_id}, not {_shown(expected or 'null')}: nothing was written",
+            leafId=leaf_id,
+        )
+
+
+class FileChanged(BranchlineError):
+    """The file is not the one that was opened. Open the session again."""
+
+    code = 4005
+    kind = "fileChanged"
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(
+            f"{path} was {what} since it was opened: nothing was written; open it again",
+            path=str(path),
+            reason=what,
+        )
+
+
+class ReadOnly(BranchlineError):
+    """This session can be read but not written."""
+
+    code = 4006
+    kind = "readOnly"
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path} is read-only here: {why}", path=str(path), reason=why)
+
+
+class StorageFailure(BranchlineError):
+    """The operating system refused. ``errno`` is its name, such as ``ENOSPC``."""
+
+    code = 4008
+    kind = "storage"
+
+    def __init__(self, path: Path, doing: str, error: OSError) -> None:
+        name = errno_names.errorcode.get(error.errno or 0, "EIO")
+        super().__init__(
+            f"Cannot {doing} {path}: {error.strerror or error} ({name})",
+            path=str(path),
+            errno=name,
+        )
+
+
+def _shown(text: str) -> str:
+    """The text, short enough for a message: an id may be a megabyte long."""
+    return text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)"

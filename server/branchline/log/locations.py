@@ -1,0 +1,101 @@
+"""Where session files live: their folders, their names, and how a new one is made.
+
+    <agent dir>/sessions/--<cwd with / \\ : as ->--/<timestamp with : and . as ->_<id>.jsonl
+
+An overridden sessions directory is flat. Two folders can share one encoded name, so a file belongs
+to the folder that its *header* names (`same_folder`), never to the one it lies in.
+"""
+
+import os
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+from branchline.errors import StorageFailure
+from branchline.settings import SessionsRoot
+
+
+def session_files(root: SessionsRoot) -> Iterator[Path]:
+    """The session files below a sessions directory, in no order. Folders unreadable are skipped."""
+    folders = [root.path] if root.flat else _subfolders(root.path)
+    for folder in folders:
+        try:
+            with os.scandir(folder) as items:
+                for item in items:
+                    if item.name.endswith(".jsonl") and not item.name.startswith("."):
+                        yield Path(item.path)
+        except OSError:
+            continue  # gone or not ours: there is nothing in it that could be listed
+
+
+def new_session_path(root: SessionsRoot, cwd: Path, session_id: str, timestamp: str) -> Path:
+    """Where a new session of the folder ``cwd`` goes."""
+    name = f"{timestamp.replace(':', '-').replace('.', '-')}_{session_id}.jsonl"
+    return (root.path if root.flat else root.path / folder_name(cwd)) / name
+
+
+def folder_name(cwd: Path) -> str:
+    """The folder of the sessions of ``cwd``, as Pi names it."""
+    text = str(cwd)
+    text = text[1:] if text[:1] in ("/", "\\") else text
+    for separator in "/\\:":
+        text = text.replace(separator, "-")
+    return f"--{text}--"
+
+
+def id_in_name(path: Path) -> str:
+    """The session id that a file's name shows; the bare name if it shows none."""
+    return path.stem.partition("_")[2] or path.stem
+
+
+def create_session_file(path: Path, content: bytes) -> None:
+    """Make a new session file with its first lines, in one write, for the owner's eyes only.
+
+    Raises `StorageFailure`; a file that is there already is never touched.
+    """
+    try:
+        _make_private_folders(path.parent)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.fchmod(descriptor, 0o600)
+            written = os.write(descriptor, content)
+            if written != len(content):
+                os.write(descriptor, content[written:])  # says why: disk full, size limit
+            os.fsync(descriptor)
+        except OSError:
+            # Nobody can have appended yet: the file has no session in it and never had a name.
+            os.unlink(path)
+            raise
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise StorageFailure(path, "create", error) from error
+
+
+def same_folder(path: str) -> str:
+    """A folder's path in the form in which two names of one folder are equal."""
+    return unicodedata.normalize("NFC", os.path.realpath(path))
+
+
+def lies_in(folder: str, parents: list[str]) -> bool:
+    """Whether a folder is one of ``parents`` or below one; all as `same_folder` gives them."""
+    return any(folder == parent or folder.startswith(parent.rstrip("/") + "/") for parent in parents)
+
+
+def _make_private_folders(folder: Path) -> None:
+    """Make the missing folders with mode 0700, whatever the umask."""
+    missing: list[Path] = []
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for new in reversed(missing):
+        new.mkdir(mode=0o700, exist_ok=True)
+        new.chmod(0o700)
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as items:
+            return [Path(item.path) for item in items if item.is_dir()]
+    except OSError:
+        return []

@@ -1,0 +1,1 @@
+"""Pure functions on the tree of a session: no files, no clients, nothing that waits."""
