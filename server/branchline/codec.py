@@ -12,8 +12,10 @@ Promises:
 """
 
 import json
+import json.encoder
 import math
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -29,6 +31,8 @@ _DIGITS_ONLY = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(25
 _LONG_NUMBER = b"0" * 19  # the shortest run of digits that may exceed 64 bits
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+_quote: Callable[[str], str] = json.encoder.encode_basestring
+_quote_ascii: Callable[[str], str] = json.encoder.encode_basestring_ascii
 _MAX_DIGITS = 4000  # Python refuses to convert longer ones (see sys.set_int_max_str_digits)
 
 
@@ -81,8 +85,7 @@ def encode(value: Json) -> bytes:
     try:
         return orjson.dumps(value, default=_fragment, option=orjson.OPT_PASSTHROUGH_DATACLASS)
     except (orjson.JSONEncodeError, TypeError):
-        text = _dump(_finite(value), ensure_ascii=False)
-        return _SURROGATES.sub(REPLACEMENT, text).encode()
+        return _SURROGATES.sub(REPLACEMENT, _write(value, _quote)).encode()
 
 
 def encode_record(value: Json) -> bytes:
@@ -90,10 +93,9 @@ def encode_record(value: Json) -> bytes:
     try:
         return orjson.dumps(value)
     except (orjson.JSONEncodeError, TypeError):
-        finite = _finite(value)
-        text = _dump(finite, ensure_ascii=False)
+        text = _write(value, _quote)
         if _SURROGATES.search(text):
-            text = _dump(finite, ensure_ascii=True)
+            text = _write(value, _quote_ascii)
         return text.encode()
 
 
@@ -121,9 +123,7 @@ def clean_text(text: str) -> str:
 
 def utf16_length(text: str) -> int:
     """The length in UTF-16 code units, as JavaScript (and so Pi) counts characters."""
-    if text.isascii():
-        return len(text)
-    return len(text) + sum(1 for character in text if character > "\uffff")
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def javascript_length(value: Json) -> int:
@@ -166,26 +166,46 @@ _READER = json.JSONDecoder(
 )
 
 
-def _dump(value: Json, *, ensure_ascii: bool) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=ensure_ascii, allow_nan=False, separators=(",", ":"))
-    except RecursionError:
-        raise DecodeError("nested too deeply") from None
+def _write(value: Json, quote: Callable[[str], str]) -> str:
+    """The value as strict JSON text, for what orjson refuses. A loop: it follows any depth."""
+    parts: list[str] = []
+    pending: list[Iterator[tuple[str, Json]]] = [iter([("", value)])]
+    closing: list[str] = [""]
+    while pending:
+        step = next(pending[-1], None)
+        if step is None:
+            pending.pop()
+            parts.append(closing.pop())
+            continue
+        before, item = step
+        parts.append(before)
+        match item:
+            case dict():
+                parts.append("{")
+                closing.append("}")
+                pending.append(_members(item, quote))
+            case list() | tuple():
+                parts.append("[")
+                closing.append("]")
+                pending.append(("," if at else "", each) for at, each in enumerate(item))
+            case str():
+                parts.append(quote(item))
+            case bool() | None:
+                parts.append({True: "true", False: "false", None: "null"}[item])
+            case int():
+                parts.append(str(item))
+            case float():
+                parts.append(repr(item) if math.isfinite(item) else "null")
+            case Raw():
+                parts.append(item.text.decode())
+            case _:
+                raise TypeError(f"{type(item).__name__} is not a JSON value")
+    return "".join(parts)
 
 
-def _finite(value: Json) -> Json:
-    """A copy without NaN and infinities, and with raw fragments decoded, for ``json.dumps``."""
-    match value:
-        case float():
-            return value if math.isfinite(value) else None
-        case dict():
-            return {key: _finite(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_finite(item) for item in value]
-        case Raw():
-            return _finite(decode(value.text))
-        case _:
-            return value
+def _members(item: dict[str, Json], quote: Callable[[str], str]) -> Iterator[tuple[str, Json]]:
+    for at, (key, each) in enumerate(item.items()):
+        yield f"{',' if at else ''}{quote(key)}:", each
 
 
 def _without_lone_escapes(raw: bytes) -> bytes:

@@ -113,6 +113,7 @@ class FileChanged(BranchlineError):
     kind = "fileChanged"
 
     def __init__(self, path: Path, what: str) -> None:
+        self.what = what
         super().__init__(
             f"{path} was {what} since it was opened: nothing was written; open it again",
             path=str(path),

@@ -189,9 +189,6 @@ def model_key(model: Mapping[str, Any] | None) -> str:
     return f"{model.get('provider')}/{model.get('modelId', model.get('model'))}"
 
 
-# --- places ----------------------------------------------------------------------------------
-
-
 def agent_dir(environment: Mapping[str, str]) -> Path:
     """Pi's folder: ``$PI_CODING_AGENT_DIR``, else ``~/.pi/agent``."""
     named = environment.get("PI_CODING_AGENT_DIR", "").strip() or "~/.pi/agent"

@@ -21,7 +21,7 @@ from branchline.entries import (
     text_of,
 )
 from branchline.errors import BranchlineError, InvalidSession, StorageFailure
-from branchline.log.format import iso_timestamp
+from branchline.log.format import HEADER_BYTES, HEADER_LINES, iso_timestamp
 from branchline.log.locations import id_in_name
 from branchline.log.scan import VERIFIED_BYTES, LineScanner
 from branchline.log.session_file import SessionFile
@@ -58,12 +58,30 @@ class Listing:
             status = os.stat(path)
         except OSError:
             return None  # deleted since the folder was read
-        key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        key = _key(status)
         seen = self._seen.get(path)
         if seen is None or seen.status != key:
             seen = _Seen(key, self._read(path, status))
             self._seen[path] = seen
         return seen.info
+
+    def session_id(self, path: Path) -> str | None:
+        """The id in the header of a file; None if it has none or cannot be read."""
+        seen = self._seen.get(path)
+        try:
+            status = os.stat(path)
+            if seen is not None and seen.info is not None and seen.status == _key(status):
+                return str(seen.info["id"])
+            with path.open("rb") as file:
+                head = file.read(HEADER_BYTES)
+        except OSError:
+            return None
+        scanner = LineScanner(verified=True)
+        for line in head.split(b"\n")[: HEADER_LINES + 1]:
+            scanner.feed(bytearray(line + b"\n"), len(line) + 1, 0)
+            if scanner.header is not None:
+                return scanner.header.id
+        return None
 
     def _read(self, path: Path, status: os.stat_result) -> SessionInfo | None:
         try:
@@ -80,6 +98,10 @@ class Listing:
             return _unreadable(path, status)  # it changed while it was read
         finally:
             file.close()
+
+
+def _key(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def describe(file: SessionFile, tree: Tree, *, read_only: bool) -> SessionInfo:

@@ -75,6 +75,7 @@ class SessionFile:
             self._identity = (status.st_dev, status.st_ino)
             self.verified = status.st_size <= verify_up_to
             self._scanner = LineScanner(verified=self.verified)
+            self.size = 0
             self._settled = 0
             self._mid_line = False
             self._scan(self._scanner)
@@ -143,7 +144,7 @@ class SessionFile:
         if self.columns.kinds[ordinal] == Kind.PLACEHOLDER:
             return {"type": "placeholder", "id": self.columns.ids[ordinal]}
         try:
-            entry = codec.decode(raw)
+            entry: Entry = codec.decode(raw)
         except codec.DecodeError:
             if not self.verified:
                 return {"type": "placeholder", "id": self.columns.ids[ordinal]}

@@ -25,14 +25,10 @@ from branchline.entries import (
 )
 from branchline.errors import InvalidEntry
 from branchline.log.format import milliseconds, new_id, now
+from branchline.tree.context import EDITABLE
 from branchline.tree.index import NONE, Bodies, Tree
 
 MAX_ID_LENGTH: Final = 200
-EDITABLE: Final = frozenset(
-    {Kind.USER, Kind.ASSISTANT, Kind.TOOL_RESULT, Kind.CUSTOM_ROLE, Kind.CUSTOM_MESSAGE}
-)
-"""What a context edit may omit or replace."""
-
 _REFUSED_TYPES: Final = frozenset({"session", "leaf"})
 _PAYLOAD_FIRST: Final = frozenset({"custom", "custom_message"})  # as Pi writes them
 _ROLE_FIELDS: Final[dict[str, dict[str, tuple[type, ...]]]] = {

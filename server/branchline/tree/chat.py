@@ -167,8 +167,8 @@ def _fenced(text: str) -> str:
 
 
 def _message(role: str, text: str) -> Iterator[Entry]:
-    """The message, unless it is blank."""
-    if text.strip():
+    """The message, unless nothing is left to say."""
+    if text:
         yield {"role": role, "content": text}
 
 

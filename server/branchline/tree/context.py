@@ -2,8 +2,8 @@
 
 The rules are those of format.md ("From a leaf to the model's context", "Tokens") and design.md
 ("Pinned branch summaries"). The structural part needs no bodies: the path, the last compaction on
-it, what that keeps, the context edits. Bodies are read only for what is shown; with a compaction,
-only for what it keeps.
+it, what that keeps, the context edits. Bodies are read only for what is shown (with a compaction,
+only for what it keeps) and, where nothing shown names the model, back to the one that does.
 
 Order of a context: the compaction's summary, the branch summaries pinned behind it, the entries
 it keeps, what came after it. System messages are folded into one and stand in no place.
@@ -13,6 +13,7 @@ It never raises over what a file holds, and it decides nothing about wire format
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Final, Literal
 
 from branchline.entries import VISIBLE, Entry, Flag, Kind, message_of
@@ -29,8 +30,11 @@ EDITABLE: Final = frozenset(
 )
 """Kinds to which context edits apply."""
 
+_EXACT: Final = int(Flag.EXACT)
 _SHOWN: Final = VISIBLE - {Kind.COMPACTION}
 """Kinds that show something where they stand: an older compaction shows nothing."""
+_COUNTED: Final = _SHOWN | {Kind.SYSTEM}
+"""Kinds that add to what a model reported before them."""
 _INVALIDATING: Final = frozenset({Kind.COMPACTION, Kind.CONTEXT_EDIT})
 """Kinds after which the usage recorded before them describes another context."""
 
@@ -119,13 +123,9 @@ def context_states(tree: Tree, leaf: int, pinned_tokens: int, bodies: Bodies) ->
     at most.
     """
     selection = _select(tree, bodies, leaf, pinned_tokens)
-    states: dict[int, State] = {
-        ordinal: "covered"
-        for ordinal, kind in zip(selection.path, selection.kinds, strict=True)
-        if kind in VISIBLE and not _is_blank(tree, ordinal, kind)
-    }
-    for ordinal in selection.candidates:
-        states[ordinal] = "in"
+    showing = _showing(tree, selection.path, selection.kinds, VISIBLE)
+    states: dict[int, State] = dict.fromkeys(showing, "covered")
+    states.update(dict.fromkeys(selection.candidates, "in"))
     for ordinal, content in selection.edits.items():
         if states.get(ordinal) == "in":
             states[ordinal] = "omitted" if content is None else "replaced"
@@ -193,13 +193,20 @@ def _select(tree: Tree, bodies: Bodies, leaf: int, pinned_tokens: int) -> _Selec
         candidates += _pinned(tree, bodies, path[:kept], pinned_tokens)
         shown = path[kept:compaction] + path[compaction + 1 :]
         shown_kinds = kinds[kept:compaction] + kinds[compaction + 1 :]
-    candidates += [
-        ordinal
-        for ordinal, kind in zip(shown, shown_kinds, strict=True)
-        if kind in _SHOWN and not _is_blank(tree, ordinal, kind)
-    ]
+    candidates += _showing(tree, shown, shown_kinds, _SHOWN)
     edits = _edits(tree, (shown[at] for at in _positions(shown_kinds, Kind.CONTEXT_EDIT)))
     return _Selection(path, kinds, compaction, candidates, edits, first_kept_missing)
+
+
+def _showing(tree: Tree, ordinals: list[int], kinds: bytes, which: frozenset[int]) -> list[int]:
+    """The entries of these kinds, blank branch summaries left out."""
+    wanted = kinds.translate(bytes(kind in which for kind in range(256)))
+    blank = {
+        ordinals[position]
+        for position in _positions(kinds, Kind.BRANCH_SUMMARY)
+        if _is_blank(tree, ordinals[position])
+    }
+    return [ordinal for ordinal in compress(ordinals, wanted) if ordinal not in blank]
 
 
 def _first_kept(tree: Tree, path: list[int], compaction: int) -> int | None:
@@ -221,8 +228,7 @@ def _pinned(tree: Tree, bodies: Bodies, covered: list[int], budget: int) -> list
     """The newest covered branch summaries that fit into the budget together, in path order."""
     pinned: list[int] = []
     for ordinal in reversed(covered):
-        kind = tree.kinds[ordinal]
-        if kind != Kind.BRANCH_SUMMARY or _is_blank(tree, ordinal, kind):
+        if tree.kinds[ordinal] != Kind.BRANCH_SUMMARY or _is_blank(tree, ordinal):
             continue
         budget -= _entry_tokens(tree, bodies, ordinal)
         if budget < 0:
@@ -254,9 +260,9 @@ def _edit_target(tree: Tree, edit: int) -> int | None:
     return tree.find(target_id) if isinstance(target_id, str) else None
 
 
-def _is_blank(tree: Tree, ordinal: int, kind: int) -> bool:
-    """Whether the entry is a branch summary that says nothing."""
-    return kind == Kind.BRANCH_SUMMARY and tree.facts.get(ordinal, {}).get("blank") is True
+def _is_blank(tree: Tree, branch_summary: int) -> bool:
+    """Whether a branch summary says nothing."""
+    return tree.facts.get(branch_summary, {}).get("blank") is True
 
 
 def _positions(kinds: bytes, kind: Kind) -> Iterator[int]:
@@ -306,11 +312,10 @@ def _model(tree: Tree, bodies: Bodies, selection: _Selection) -> Entry | None:
 
 def _settings(tree: Tree, selection: _Selection, kind: Kind, key: str) -> Iterator[Any]:
     """What the entries of a kind set on the path, newest first."""
-    for ordinal, entry_kind in zip(
-        reversed(selection.path), reversed(selection.kinds), strict=True
-    ):
-        if entry_kind == kind:
-            yield tree.facts.get(ordinal, {}).get(key)
+    position = selection.kinds.rfind(kind)
+    while position != NONE:
+        yield tree.facts.get(selection.path[position], {}).get(key)
+        position = selection.kinds.rfind(kind, 0, position)
 
 
 def _count(tree: Tree, bodies: Bodies, selection: _Selection) -> int:
@@ -326,7 +331,7 @@ def _count(tree: Tree, bodies: Bodies, selection: _Selection) -> int:
             reported = reported_tokens(message_of(bodies.entry(ordinal)))
             if reported:
                 return reported + following
-        if (kind in _SHOWN and not _is_blank(tree, ordinal, kind)) or kind == Kind.SYSTEM:
+        if kind in _COUNTED and not (kind == Kind.BRANCH_SUMMARY and _is_blank(tree, ordinal)):
             following += _entry_tokens(tree, bodies, ordinal)
     system = fold_system(_system_messages(tree, bodies, selection))
     shown = sum(
@@ -339,7 +344,7 @@ def _count(tree: Tree, bodies: Bodies, selection: _Selection) -> int:
 
 
 def _entry_tokens(tree: Tree, bodies: Bodies, ordinal: int) -> int:
-    if tree.flags[ordinal] & Flag.EXACT:
+    if tree.flags[ordinal] & _EXACT:
         return tree.tokens[ordinal]
     return entry_tokens(bodies.entry(ordinal), tree.kind(ordinal))
 

@@ -40,35 +40,35 @@ class ShownTree:
     """
 
     def __init__(self, tree: Tree, shown: bytearray) -> None:
-        self._parents = tree.parents
+        self._tree = tree
         self.shown = shown
         # One item more than there are entries: index -1 is that last item, which stands for `NONE`.
         self.nearest = array("l", [NONE]) * (len(shown) + 1)
         self.first_child = self.nearest[:]
         self.forks: dict[int, list[int]] = {}
-        self._in_order = tree.in_order()
         self._newest: array[int] | None = None
-        self._link(self._in_order)
+        self._link(tree.in_order())
         for siblings in self.forks.values():
             siblings.sort()
 
-    def follow(self, tree: Tree, shown: bytearray) -> bool:
-        """Take in what was appended. False if an earlier entry came or went: then make a new one."""
+    def follow(self, shown: bytearray) -> bool:
+        """Take in what was appended; False, and nothing done, if an earlier one changed."""
         old = len(self.shown)
         if shown[:old] != self.shown:
             return False
+        if len(shown) == old:
+            return True
         for column in (self.nearest, self.first_child):
             of_none = column.pop()
             column.extend(array("l", [NONE]) * (len(shown) - old))
             column.append(of_none)
         self.shown = shown
-        self._in_order = tree.in_order()
         self._newest = None
         self._link(range(old, len(shown)))
         return True
 
     def _link(self, ordinals: Iterable[int]) -> None:
-        parents, shown, nearest = self._parents, self.shown, self.nearest
+        parents, shown, nearest = self._tree.parents, self.shown, self.nearest
         first_child, forks = self.first_child, self.forks
         for ordinal in ordinals:
             parent = nearest[parents[ordinal]]
@@ -86,7 +86,7 @@ class ShownTree:
 
     def parent(self, ordinal: int) -> int:
         """The nearest shown ancestor of an entry, itself left out, or `NONE`."""
-        return NONE if ordinal == NONE else self.nearest[self._parents[ordinal]]
+        return NONE if ordinal == NONE else self.nearest[self._tree.parents[ordinal]]
 
     def children(self, ordinal: int) -> list[int]:
         """The shown children in file order; of `NONE`, the roots."""
@@ -101,9 +101,9 @@ class ShownTree:
         if self._newest is None:
             newest = array("l", range(len(self.shown)))
             newest.append(NONE)
-            for ordinal in reversed(self._in_order):
+            for ordinal in reversed(self._tree.in_order()):
                 if self.shown[ordinal]:
-                    parent = self.nearest[self._parents[ordinal]]
+                    parent = self.nearest[self._tree.parents[ordinal]]
                     newest[parent] = max(newest[parent], newest[ordinal])
             self._newest = newest
         return self._newest
@@ -119,8 +119,10 @@ class Drawn:
         heads: 1 for the first row of a branch.
         stand_ins: what the rows that stand for others are, and the entries they stand for: the
             folded entry, the heads of the branches, or the tool results of the run.
+        on_path: one byte an entry of the tree, 1 if it lies on the active path.
     """
 
+    on_path: bytearray
     entries: list[int] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
     heads: bytearray = field(default_factory=bytearray)
@@ -130,6 +132,12 @@ class Drawn:
     def __len__(self) -> int:
         return len(self.entries)
 
+    def add(self, ordinal: int, depth: int, head: int) -> None:
+        """Add one row at the bottom."""
+        self.entries.append(ordinal)
+        self.depths.append(depth)
+        self.heads.append(head)
+
     def row_of(self, shown_tree: ShownTree, ordinal: int) -> int | None:
         """The row of an entry, else the one it is hidden in, else that of its nearest ancestor."""
         if not self._rows:
@@ -137,13 +145,10 @@ class Drawn:
             for row, (what, members) in self.stand_ins.items():
                 if what == "branches":
                     self._rows.update(dict.fromkeys(members, row))
-        ordinal = NONE if ordinal == NONE else shown_tree.nearest[ordinal]
-        while ordinal != NONE:
-            row = self._rows.get(ordinal)
-            if row is not None:
-                return row
+        ordinal = shown_tree.nearest[ordinal]
+        while ordinal != NONE and ordinal not in self._rows:
             ordinal = shown_tree.parent(ordinal)
-        return None
+        return self._rows.get(ordinal)
 
     def lanes(self, start: int, stop: int) -> list[tuple[list[int], bool]]:
         """``(guides, last)`` of the rows from ``start`` up to ``stop``.
@@ -171,10 +176,11 @@ class Drawn:
         """The depths whose line comes down to this row from above."""
         lines: list[int] = []
         least = len(self)
-        for depth, head in zip(self.depths[row:], self.heads[row:], strict=True):
+        for index in range(row, len(self)):
+            depth = self.depths[index]
             if depth <= least:
                 least = depth
-                if (head or depth == 0) and (not lines or lines[-1] != depth):
+                if (self.heads[index] or depth == 0) and (not lines or lines[-1] != depth):
                     lines.append(depth)
                 if depth == 0:
                     break
@@ -198,10 +204,10 @@ def draw(
     path = tree.path(tree.leaf)
     for ordinal in path:
         on_path[ordinal] = 1
-    painter = _Painter(shown_tree, on_path, frozenset(folded), frozenset(expanded))
+    painter = _Painter(shown_tree, Drawn(on_path), frozenset(folded), frozenset(expanded))
     top = next((ordinal for ordinal in path if shown_tree.shown[ordinal]), NONE)
     if layout == "pi":
-        painter.paint_branches(painter.active_first(shown_tree.children(NONE)))
+        painter.paint_pi()
     else:
         painter.paint_pinned(top)
     return painter.drawn
@@ -213,22 +219,23 @@ class _Painter:
     def __init__(
         self,
         shown_tree: ShownTree,
-        on_path: bytearray,
+        drawn: Drawn,
         folded: frozenset[int],
         expanded: frozenset[int],
     ) -> None:
-        self.drawn = Drawn()
+        self.drawn = drawn
         self._tree = shown_tree
-        self._on_path = on_path
+        self._on_path = drawn.on_path
         self._folded = folded
         self._expanded = expanded
 
-    def active_first(self, siblings: list[int]) -> list[int]:
+    def _active_first(self, siblings: list[int]) -> list[int]:
         """The siblings with the one on the active path first."""
         return sorted(siblings, key=lambda ordinal: not self._on_path[ordinal])
 
-    def paint_branches(self, roots: list[int]) -> None:
+    def paint_pi(self) -> None:
         """Layout ``pi``."""
+        roots = self._active_first(self._tree.children(NONE))
         drawn, folded = self.drawn, self._folded
         forks, first_child = self._tree.forks, self._tree.first_child
         pending = [(root, 0) for root in reversed(roots)]
@@ -236,14 +243,12 @@ class _Painter:
             ordinal, depth = pending.pop()
             head = 1
             while ordinal != NONE:
-                drawn.entries.append(ordinal)
-                drawn.depths.append(depth)
-                drawn.heads.append(head)
+                drawn.add(ordinal, depth, head)
                 if ordinal in folded and first_child[ordinal] != NONE:
                     self._mark("folded", [ordinal])
                     break
                 if ordinal in forks:
-                    children = self.active_first(forks[ordinal])
+                    children = self._active_first(forks[ordinal])
                     pending += [(child, depth + 1) for child in reversed(children)]
                     break
                 ordinal = first_child[ordinal]
@@ -260,7 +265,7 @@ class _Painter:
         while pending:
             item, depth, head = pending.pop()
             if isinstance(item, list):
-                self._put(item[0], depth, 1)
+                self.drawn.add(item[0], depth, 1)
                 self._mark("branches", item)
             else:
                 pending += self._paint_chain(item, depth, head)
@@ -270,9 +275,7 @@ class _Painter:
         first_child, forks, on_path = self._tree.first_child, self._tree.forks, self._on_path
         drawn = self.drawn
         while True:
-            drawn.entries.append(ordinal)
-            drawn.depths.append(depth)
-            drawn.heads.append(head)
+            drawn.add(ordinal, depth, head)
             child = first_child[ordinal]
             if child == NONE:
                 return []
@@ -302,11 +305,6 @@ class _Painter:
             items = [folded, *(sibling for sibling in siblings if sibling in self._expanded)]
         return [(item, depth, 1) for item in reversed(items)]
 
-    def _put(self, ordinal: int, depth: int, head: int) -> None:
-        self.drawn.entries.append(ordinal)
-        self.drawn.depths.append(depth)
-        self.drawn.heads.append(head)
-
     def _mark(self, what: StandIn, members: list[int]) -> None:
         self.drawn.stand_ins[len(self.drawn) - 1] = (what, members)
 
@@ -320,7 +318,7 @@ def collapse_runs(tree: Tree, drawn: Drawn, expanded: Collection[int] = ()) -> D
 
     A label, a folded row, another branch, or the run's first entry among ``expanded`` prevents it.
     """
-    collapsed = Drawn()
+    collapsed = Drawn(drawn.on_path)
     kinds, labels, stand_ins = tree.kinds, tree.labels, drawn.stand_ins
     entries, depths, heads = drawn.entries, drawn.depths, drawn.heads
     row, total = 0, len(drawn)

@@ -26,7 +26,7 @@ _KEPT_HEADER_BYTES = 1024
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 # Not tied to the start of a line: after a body that was skipped as a header, the next real header
 # follows it without a line break.
-_CONTENT_LENGTH = re.compile(rb"(?<![\w-])content-length[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
+_CONTENT_LENGTH = re.compile(rb"(?<!-)content-length[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from branchline.wire.params import ABSENT, Absent, NotEmpty, Range
+from branchline.absent import ABSENT, Absent
+from branchline.wire.params import NotEmpty, Range
 
 PROTOCOL_VERSION = 1
 
@@ -77,9 +78,9 @@ class AppendParams(SessionParams):
     """Params of ``session/append``. No ``parent_id`` is the leaf; null makes a new root."""
 
     entries: Annotated[list[dict[str, Any]], NotEmpty()]
-    parent_id: str | None | Absent = ABSENT
+    parent_id: str | Absent | None = ABSENT
     move_leaf: bool = True
-    expected_leaf_id: str | None | Absent = ABSENT
+    expected_leaf_id: str | Absent | None = ABSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +123,7 @@ class EntriesParams(SessionParams):
 class ContextParams(SessionParams):
     """Params of ``session/context``. A null ``leaf_id`` is the place before the first entry."""
 
-    leaf_id: str | None | Absent = ABSENT
+    leaf_id: str | Absent | None = ABSENT
     format: Literal["messages", "openai", "none"] = "messages"
 
 
@@ -143,7 +144,7 @@ class SwitchLeafParams(SessionParams):
     summary: SummaryChoice = SummaryChoice(mode="none")
     label: str | None = None
     dry_run: bool = False
-    expected_leaf_id: str | None | Absent = ABSENT
+    expected_leaf_id: str | Absent | None = ABSENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ A params class is a frozen, slotted, keyword-only dataclass. Its annotations are
 
     str  int  bool  dict[str, Any]  list[X]  Literal["a", "b"]  another params class
     X | None           null is allowed
-    X | None | Absent  null and absence mean different things; the default is `ABSENT`
+    X | Absent | None  null and absence mean different things; the default is `ABSENT`
     Annotated[int, Range(0, 9)]      both ends included
     Annotated[list[X], NotEmpty()]   at least one item
 
@@ -13,27 +13,17 @@ Keys that no field asks for are ignored. Values inside ``dict[str, Any]`` are ne
 """
 
 import dataclasses
-import enum
 import functools
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, TypeVar, Union
+from typing import Annotated, Any, Literal, TypeVar, Union
 
+from branchline.absent import ABSENT, Absent
 from branchline.errors import InvalidParams
 
 Params = TypeVar("Params")
-
-
-class Absent(enum.Enum):
-    """The type of `ABSENT`."""
-
-    ABSENT = "absent"
-
-
-ABSENT: Final = Absent.ABSENT
-"""The value of a parameter that was not given, where null means something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +71,8 @@ def parse_params(cls: type[Params], raw: object) -> Params:
         raw = {}
     if not isinstance(raw, dict):
         raise InvalidParams("params", f"must be an object, not {_kind_of(raw)}")
-    return _read_object(cls, raw, "")
+    params: Params = _read_object(cls, raw, "")
+    return params
 
 
 def keys_of(cls: type) -> tuple[str, ...]:
@@ -89,16 +80,14 @@ def keys_of(cls: type) -> tuple[str, ...]:
     return tuple(field.key for field in _fields(cls))
 
 
-def _read_object(cls: type[Params], raw: Mapping[str, object], prefix: str) -> Params:
+def _read_object(cls: type, raw: Mapping[str, object], prefix: str) -> Any:
     values: dict[str, object] = {}
     for field in _fields(cls):
         value = raw.get(field.key, ABSENT)
         if value is not ABSENT:
             values[field.name] = field.type.read(value, prefix + field.key)
         elif field.required:
-            raise InvalidParams(
-                prefix + field.key, f"is missing: it must be {field.type.expected}"
-            )
+            raise InvalidParams(prefix + field.key, f"is missing: it must be {field.type.expected}")
     return cls(**values)
 
 

@@ -19,7 +19,7 @@ async def watch_process(pid: int) -> bool:
     except ProcessLookupError:
         return True  # it ended since the look above
     except (AttributeError, OSError):  # not Linux; an old kernel, or a sandbox that forbids it
-        while _exists(pid):
+        while _exists(pid):  # noqa: ASYNC110 - no event tells of the end of a foreign process
             await asyncio.sleep(_POLL_SECONDS)
         return True
     loop = asyncio.get_running_loop()

@@ -16,7 +16,7 @@ import threading
 from typing import Protocol
 
 MAX_PENDING_BYTES = 256 * 1024 * 1024
-"""More unwritten output than this, and the client is dropped."""
+"""With more unwritten output than this, the next message drops the client instead of waiting."""
 
 _READ_BYTES = 256 * 1024
 _FLUSH_SECONDS = 1.0
@@ -26,6 +26,11 @@ _logger = logging.getLogger(__name__)
 
 class Transport(Protocol):
     """One client's connection."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing written can reach the client any more."""
+        ...
 
     async def read(self) -> bytes:
         """The next bytes, at least one; empty once the connection is over, in either direction."""
@@ -66,10 +71,15 @@ class StdioTransport:
         # A daemon thread: a client that reads nothing may hold it in a write for ever.
         threading.Thread(target=self._write_queued, name="stdout", daemon=True).start()
 
+    @property
+    def is_over(self) -> bool:
+        """See `Transport`."""
+        return self._over.is_set()
+
     async def read(self) -> bytes:
         """See `Transport`."""
         await self._wait_readable()
-        if self._over.is_set():
+        if self.is_over:
             return b""
         try:
             return os.read(self._input, _READ_BYTES)
@@ -79,24 +89,27 @@ class StdioTransport:
 
     def write(self, data: bytes) -> None:
         """See `Transport`."""
-        if self._over.is_set():
+        if self.is_over:
             return
-        self._queued_bytes += len(data)
-        if self._queued_bytes - self._written_bytes > MAX_PENDING_BYTES:
-            _logger.error("The client does not read: dropped with %d bytes", MAX_PENDING_BYTES)
+        pending = self._queued_bytes - self._written_bytes
+        if pending > MAX_PENDING_BYTES:
+            _logger.error("The client does not read: dropped with %d bytes waiting", pending)
             self.abort()
             return
+        self._queued_bytes += len(data)
         self._queue.put(data)
 
     def abort(self) -> None:
         """See `Transport`."""
         self._over.set()
         self._queue.put(None)
-        if self._readable is not None and not self._readable.done():
-            self._readable.set_result(None)
+        if self._readable is not None:
+            _wake(self._readable)
 
     async def close(self) -> None:
         """See `Transport`. The descriptors stay open: the process is about to end."""
+        if self.is_over:
+            return
         self._queue.put(None)
         try:
             async with asyncio.timeout(_FLUSH_SECONDS):
@@ -106,11 +119,11 @@ class StdioTransport:
         self.abort()
 
     async def _wait_readable(self) -> None:
-        if self._over.is_set():
+        if self.is_over:
             return
         self._readable = readable = self._loop.create_future()
         try:
-            self._loop.add_reader(self._input, _finish, readable)
+            self._loop.add_reader(self._input, _wake, readable)
         except PermissionError:
             # epoll takes no regular files and no null device; those never make a reader wait.
             await asyncio.sleep(0)
@@ -131,9 +144,11 @@ class StdioTransport:
             _logger.debug("The loop was closed before the output was")
 
     def _write_all(self, data: bytes) -> bool:
-        """Write to the client; False if it is gone."""
+        """Write to the client; False if it is gone, or given up."""
         rest = memoryview(data)
         while rest:
+            if self.is_over:
+                return False
             try:
                 written = os.write(self._output, rest)
             except OSError as error:
@@ -149,12 +164,22 @@ class StdioTransport:
             self.abort()
 
 
+def _wake(waiting: "asyncio.Future[None]") -> None:
+    if not waiting.done():
+        waiting.set_result(None)
+
+
 class StreamTransport:
     """A connected socket, by the stream pair that asyncio made for it."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+
+    @property
+    def is_over(self) -> bool:
+        """See `Transport`."""
+        return self._writer.is_closing()
 
     async def read(self) -> bytes:
         """See `Transport`."""
@@ -166,12 +191,14 @@ class StreamTransport:
 
     def write(self, data: bytes) -> None:
         """See `Transport`."""
-        if self._writer.is_closing():
+        if self.is_over:
+            return
+        pending = self._writer.transport.get_write_buffer_size()
+        if pending > MAX_PENDING_BYTES:
+            _logger.error("The client does not read: dropped with %d bytes waiting", pending)
+            self.abort()
             return
         self._writer.write(data)
-        if self._writer.transport.get_write_buffer_size() > MAX_PENDING_BYTES:
-            _logger.error("The client does not read: dropped with %d bytes", MAX_PENDING_BYTES)
-            self.abort()
 
     def abort(self) -> None:
         """See `Transport`."""

@@ -1,0 +1,121 @@
+"""Methods that find, make and remove sessions."""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from anyio import to_thread
+
+from branchline.errors import InvalidParams
+from branchline.handlers.connection import Connection
+from branchline.service import fork as forks
+from branchline.service import listing
+from branchline.settings import as_json
+from branchline.wire.methods import (
+    CreateParams,
+    ForkParams,
+    ListParams,
+    OpenParams,
+    SessionParams,
+)
+
+Result = dict[str, Any]
+
+_VALID_ID: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+_MAX_ID: Final = 128
+
+
+async def list_sessions(connection: Connection, params: ListParams) -> Result:
+    """``session/list``."""
+    infos = await connection.registry.infos(connection.client)
+    wanted = listing.Wanted(
+        folders=None if params.scope == "all" else connection.client.folders,
+        query=params.query or "",
+        named=params.named,
+        threaded=params.order == "threaded",
+    )
+
+    def select() -> Result:
+        page = listing.select(infos, wanted, params.cursor, params.limit)
+        return {"sessions": page.sessions, "total": page.total, "nextCursor": page.next_cursor}
+
+    return await to_thread.run_sync(select)
+
+
+async def create(connection: Connection, params: CreateParams) -> Result:
+    """``session/create``."""
+    if params.id is not None and (
+        len(params.id) > _MAX_ID or not _VALID_ID.fullmatch(params.id)
+    ):
+        raise InvalidParams(
+            "id", "must be letters, digits, '.', '_' and '-', and begin and end with the former"
+        )
+    session = connection.registry.create(
+        connection.client,
+        _folder(params.cwd, "cwd") or connection.client.home,
+        session_id=params.id,
+        name=params.name,
+        parent_session=params.parent_session,
+    )
+    return {"session": session.info(), "leafId": session.leaf_id, "revision": session.revision}
+
+
+async def open_session(connection: Connection, params: OpenParams) -> Result:
+    """``session/open``."""
+    client = connection.client
+    session = await connection.registry.subscribe(client, params.session)
+    if params.read_only:
+        client.read_only.add(session.path)
+    else:
+        client.read_only.discard(session.path)
+
+    def look() -> Result:
+        info = session.info()
+        return {
+            "session": {**info, "readOnly": info["readOnly"] or params.read_only},
+            "leafId": session.leaf_id,
+            "revision": session.revision,
+            "usage": session.usage(client),
+            "warnings": [one.as_json() for one in session.warnings()],
+            "settings": as_json(client.settings),
+        }
+
+    return await session.read(look)
+
+
+async def close(connection: Connection, params: SessionParams) -> Result:
+    """``session/close``."""
+    await connection.registry.unsubscribe(connection.client, params.session)
+    return {}
+
+
+async def fork(connection: Connection, params: ForkParams) -> Result:
+    """``session/fork``."""
+    made = await forks.fork(
+        connection.registry,
+        connection.client,
+        await connection.session(params.session),
+        params.entry_id,
+        params.position,
+        _folder(params.cwd, "cwd"),
+    )
+    session = made.session
+    return {
+        "session": session.info(),
+        "leafId": session.leaf_id,
+        "revision": session.revision,
+        "editorContent": made.editor,
+    }
+
+
+async def delete(connection: Connection, params: SessionParams) -> Result:
+    """``session/delete``."""
+    return {"trashed": await connection.registry.trash(connection.client, params.session)}
+
+
+def _folder(path: str | None, parameter: str) -> Path | None:
+    if path is None:
+        return None
+    if not path.startswith("/") or "\x00" in path:
+        raise InvalidParams(parameter, "must be an absolute path")
+    return Path(path)

@@ -1,0 +1,109 @@
+"""Which sessions a list shows, in which order, page by page. Pure."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from branchline.errors import InvalidParams
+from branchline.log.listing import SessionInfo
+from branchline.log.locations import lies_in, same_folder
+
+_SEARCHED: Final = ("name", "firstMessage", "id", "cwd")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a list is to show. ``folders``: sessions of these or below them; None: all."""
+
+    folders: Sequence[Path] | None
+    query: str = ""
+    named: bool = False
+    threaded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of the wanted sessions, how many there are, and where the next page begins."""
+
+    sessions: list[SessionInfo]
+    total: int
+    next_cursor: str | None
+
+
+def select(infos: Sequence[SessionInfo], wanted: Wanted, cursor: str | None, limit: int) -> Page:
+    """The page of wanted sessions behind ``cursor`` (None: the first).
+
+    A cursor names the last session of the page before, so that what was added meanwhile does not
+    shift the pages. Raises `InvalidParams` for a cursor that no page gave.
+    """
+    shown = [info for info in infos if _is_wanted(info, wanted)]
+    shown.sort(key=_age, reverse=True)
+    if wanted.threaded:
+        shown = _thread(shown)
+    start = 0
+    if cursor is not None:
+        path = _path_of(cursor)
+        start = next((at + 1 for at, info in enumerate(shown) if info["path"] == path), len(shown))
+    page = shown[start : start + limit]
+    more = start + limit < len(shown)
+    return Page(page, len(shown), _cursor(page[-1]) if more and page else None)
+
+
+def _is_wanted(info: SessionInfo, wanted: Wanted) -> bool:
+    if wanted.named and not info["name"]:
+        return False
+    if wanted.folders is not None:
+        cwd = info["cwd"]
+        parents = [same_folder(str(folder)) for folder in wanted.folders]
+        if not isinstance(cwd, str) or not lies_in(same_folder(cwd), parents):
+            return False
+    words = wanted.query.casefold().split()
+    text = "\n".join(str(info[key]) for key in _SEARCHED if info[key]).casefold()
+    return all(word in text for word in words)
+
+
+def _age(info: SessionInfo) -> tuple[str, str]:
+    return info["modifiedAt"] or "", info["path"]
+
+
+def _thread(infos: list[SessionInfo]) -> list[SessionInfo]:
+    """Each session followed by its forks; a family stands where its newest member would."""
+    by_path = {info["path"]: info for info in infos}
+    forks: dict[str, list[SessionInfo]] = {}
+    for info in infos:
+        parent = info["parentSession"]
+        if parent in by_path and parent != info["path"]:
+            forks.setdefault(parent, []).append(info)
+    threaded: dict[str, SessionInfo] = {}
+    for info in infos:
+        family: list[SessionInfo] = [_head(info, by_path)]
+        while family:
+            member = family.pop()
+            if member["path"] not in threaded:
+                threaded[member["path"]] = member
+                family.extend(reversed(forks.get(member["path"], [])))
+        threaded.setdefault(info["path"], info)
+    return list(threaded.values())
+
+
+def _head(info: SessionInfo, by_path: dict[str, SessionInfo]) -> SessionInfo:
+    """The session that a family of forks began with; sessions that name each other end the way."""
+    passed = {info["path"]}
+    while (parent := info["parentSession"]) in by_path and parent not in passed:
+        passed.add(parent)
+        info = by_path[parent]
+    return info
+
+
+def _cursor(info: SessionInfo) -> str:
+    return base64.urlsafe_b64encode(info["path"].encode("utf-8", "surrogateescape")).decode()
+
+
+def _path_of(cursor: str) -> str:
+    try:
+        raw = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
+    except ValueError:
+        raise InvalidParams("cursor", "must be a nextCursor of an earlier answer") from None
+    return raw.decode("utf-8", "surrogateescape")

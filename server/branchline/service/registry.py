@@ -1,0 +1,256 @@
+"""The open sessions of a daemon: found by path or id, opened once, let go when nobody looks.
+
+A session is one file, whichever name leads to it: the resolved path is the key.
+"""
+
+import logging
+import os
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from branchline.entries import CURRENT_VERSION, Entry
+from branchline.errors import (
+    BranchlineError,
+    FileChanged,
+    InvalidParams,
+    NotFound,
+    ReadOnly,
+    StorageFailure,
+)
+from branchline.log.format import Header, new_id, now
+from branchline.log.listing import Listing, SessionInfo
+from branchline.log.locations import id_in_name, new_session_path, session_files
+from branchline.log.session_file import SessionFile
+from branchline.service.client import Client
+from branchline.service.session import Session
+from branchline.settings import SessionsRoot, locks_dir
+
+_IDLE_KEPT: Final = 16
+"""Sessions that nobody subscribes to are kept open up to this many, for the next request."""
+_logger = logging.getLogger(__name__)
+
+
+class Registry:
+    """All open sessions. One for a daemon, shared by its clients."""
+
+    def __init__(self, environment: Mapping[str, str], tasks: TaskGroup) -> None:
+        self._locks = locks_dir(environment)
+        self._tasks = tasks
+        self._open: dict[Path, Session] = {}
+        self.listing = Listing(self._locks)
+
+    async def find(self, client: Client, session: str) -> Session:
+        """The session that a client names, opened if need be.
+
+        Raises `NotFound`, `InvalidSession`, `StorageFailure`; `InvalidParams` for an id that
+        several files have, or a relative path.
+        """
+        path = _path_named(session)
+        if path is None:
+            path = await self._path_of_id(client, session)
+        return await self._opened(path, session)
+
+    async def subscribe(self, client: Client, session: str) -> Session:
+        """Like `find`; from now on the client is told of changes."""
+        found = await self.find(client, session)
+        found.subscribers.add(client)
+        return found
+
+    async def unsubscribe(self, client: Client, session: str) -> None:
+        """End a subscription; the session is let go when it was the last."""
+        found = await self.find(client, session)
+        found.subscribers.discard(client)
+        self._let_go_idle()
+
+    def leave(self, client: Client) -> None:
+        """End all subscriptions of a client that is gone."""
+        for session in self._open.values():
+            session.subscribers.discard(client)
+        self._let_go_idle()
+
+    def close(self) -> None:
+        """Let every session go."""
+        for session in self._open.values():
+            session.close()
+        self._open.clear()
+
+    def create(
+        self,
+        client: Client,
+        cwd: Path,
+        *,
+        session_id: str | None = None,
+        name: str | None = None,
+        parent_session: str | None = None,
+    ) -> Session:
+        """A new session. Its file appears with the first append."""
+        timestamp = now()
+        header = Header(
+            session_id or str(uuid.uuid4()), CURRENT_VERSION, timestamp, str(cwd), parent_session
+        )
+        named = new_session_path(client.root_for(cwd), cwd, header.id, timestamp)
+        path = Path(os.path.realpath(named))
+        if any(one.header.id == header.id for one in self._open.values()) or path.exists():
+            raise InvalidParams("id", f"is taken: there is a session {header.id} already")
+        prelude: list[Entry] = []
+        if name is not None and name.strip():
+            prelude.append(
+                {
+                    "type": "session_info",
+                    "id": new_id(lambda _: None),
+                    "parentId": None,
+                    "timestamp": timestamp,
+                    "name": " ".join(name.split()),
+                }
+            )
+        session = Session(path, header, None, self._locks, self.forget, prelude)
+        self._open[path] = session
+        return session
+
+    def forget(self, session: Session, reason: str | None = None) -> None:
+        """Drop a session whose file is gone or another; tell its subscribers if a reason is given."""
+        if self._open.get(session.path) is session:
+            del self._open[session.path]
+        if not session.gone:
+            session.close()
+        if reason is not None:
+            reset = {"session": session.header.id, "path": str(session.path), "reason": reason}
+            for client in list(session.subscribers):
+                client.notify("session/reset", reset)
+
+    async def trash(self, client: Client, named: str) -> str | None:
+        """Move a session's file to the system trash; give its path, or None if it had none yet.
+
+        Raises `ReadOnly`, `StorageFailure`, and what `find` raises: only a session can be deleted.
+        """
+        session = await self.find(client, named)
+        path = session.path
+        if path in client.read_only:
+            raise ReadOnly(path, "it was opened so")
+        if session.file is not None:
+            await session.read(lambda: _to_trash(path))
+        self.forget(session, "deleted")
+        return str(path) if session.file is not None else None
+
+    async def infos(self, client: Client) -> list[SessionInfo]:
+        """The infos of all sessions in the client's session folders."""
+        roots = client.roots()
+
+        def read() -> list[SessionInfo]:
+            paths = {path for root in roots for path in session_files(root)}
+            return self.listing.infos(sorted(paths))
+
+        infos = await to_thread.run_sync(read)
+        listed = {info["path"] for info in infos}
+        for session in self._open.values():
+            if session.file is None and str(session.path) not in listed:
+                infos.append(session.info())
+        return infos
+
+    # --- inside ------------------------------------------------------------------------------
+
+    async def _opened(self, path: Path, named: str) -> Session:
+        known = self._open.get(path)
+        if known is None:
+            path = Path(os.path.realpath(path))
+            known = self._open.get(path)
+        if known is not None:
+            self._open[path] = self._open.pop(path)  # now the one used last
+            return known
+        session = await to_thread.run_sync(self._load, path, named)
+        other = self._open.get(path)
+        if other is not None:  # somebody opened it while we read
+            session.close()
+            return other
+        self._open[path] = session
+        self._let_go_idle()
+        if session.file is not None and not session.file.verified:
+            self._tasks.start_soon(self._verify, session)
+        return session
+
+    def _load(self, path: Path, named: str) -> Session:
+        try:
+            size = os.stat(path).st_size
+        except (FileNotFoundError, NotADirectoryError):
+            raise NotFound.session(named) from None
+        except (OSError, ValueError) as error:
+            failure = error if isinstance(error, OSError) else OSError(22, "not a path")
+            raise StorageFailure(path, "read", failure) from error
+        if size == 0:
+            header = Header(id_in_name(path), CURRENT_VERSION, now(), str(Path.cwd()), None)
+            return Session(path, header, None, self._locks, self.forget)
+        file = SessionFile(path, self._locks)
+        return Session(path, file.header, file, self._locks, self.forget)
+
+    async def _verify(self, session: Session) -> None:
+        try:
+            await session.verify()
+        except FileChanged as error:
+            self.forget(session, error.what)
+        except BranchlineError as error:
+            _logger.warning("Verification of %s ended: %s", session.header.id, error.kind)
+
+    async def _path_of_id(self, client: Client, session_id: str) -> Path:
+        for session in self._open.values():
+            if session.header.id == session_id and session.file is None:
+                return session.path
+        roots = client.roots()
+        found = await to_thread.run_sync(self._files_with_id, roots, session_id)
+        for path, session in self._open.items():
+            if session.header.id == session_id:
+                found.add(path)
+        if not found:
+            raise NotFound.session(session_id)
+        if len(found) > 1:
+            paths = sorted(map(str, found))
+            problem = f"is the id of several files; name one by its path: {', '.join(paths)}"
+            raise InvalidParams("session", problem, paths=paths)
+        return found.pop()
+
+    def _files_with_id(self, roots: list[SessionsRoot], session_id: str) -> set[Path]:
+        return {
+            Path(os.path.realpath(path))
+            for root in roots
+            for path in session_files(root)
+            if self.listing.session_id(path) == session_id
+        }
+
+    def _let_go_idle(self) -> None:
+        idle = [
+            session
+            for session in self._open.values()
+            if not session.subscribers and session.file is not None and not session.busy
+        ]
+        for session in idle[: max(0, len(idle) - _IDLE_KEPT)]:
+            self.forget(session)
+
+
+def _to_trash(path: Path) -> None:
+    from send2trash import send2trash
+
+    try:
+        send2trash(path)
+    except OSError as error:
+        raise StorageFailure(path, "move to the trash", error) from error
+
+
+def _path_named(session: str) -> Path | None:
+    """The path that a client means, or None if it gave an id."""
+    if "\x00" in session:
+        raise InvalidParams("session", "must not hold a NUL character")
+    if session.startswith("file:"):
+        parts = urlsplit(session)
+        if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
+            raise InvalidParams("session", "must be a file: URI of this machine")
+        return Path(unquote(parts.path))
+    if session.startswith("/"):
+        return Path(session)
+    if "/" in session or not session:
+        raise InvalidParams("session", "must be an absolute path, a file: URI or a session id")
+    return None

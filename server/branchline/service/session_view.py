@@ -1,0 +1,166 @@
+"""What can be seen of a session: its file, its index, and what is derived from them.
+
+Read-only. `Session` is the one that changes it.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from branchline.absent import ABSENT, Absent
+from branchline.entries import CURRENT_VERSION, Entry
+from branchline.errors import NotFound
+from branchline.log.format import Header, SessionWarning
+from branchline.log.listing import SessionInfo, describe
+from branchline.log.session_file import SessionFile
+from branchline.service.client import Client
+from branchline.service.meter import Meter
+from branchline.tree.context import build_context, context_states
+from branchline.tree.drawing import Drawing
+from branchline.tree.index import NONE, Columns, Problem, Tree
+
+_STATES_KEPT: Final = 4
+"""Context states are kept for this many clients' settings."""
+
+
+class SessionView:
+    """A session as it is now.
+
+    Attributes:
+        path: where the file is or will be; resolved.
+        header: the session's header.
+        file: the file; None until the first append makes it.
+        tree: the index.
+        drawing: the rows of the tree.
+        revision: goes up by one with each write of ours and each batch of another program.
+    """
+
+    def __init__(self, path: Path, header: Header, file: SessionFile | None) -> None:
+        self.path = path
+        self.header = header
+        self.revision = 0
+        self._look_at(file)
+
+    def _look_at(self, file: SessionFile | None) -> None:
+        """Begin anew from a file that was just scanned, or from nothing."""
+        self.file = file
+        self.tree = Tree(file.columns if file else Columns())
+        self.drawing = Drawing(self.tree, self)
+        self._meter = Meter(self.tree, self)
+        self._states: dict[tuple[int, int, int], dict[int, Any]] = {}
+
+    def entry(self, ordinal: int) -> Entry:
+        """The decoded entry (this makes a session the `Bodies` of its tree)."""
+        if self.file is None:
+            raise NotFound.entry(self.tree.ids[ordinal])
+        return self.file.entry(ordinal)
+
+    def ordinal(self, entry_id: str) -> int:
+        """The entry with this id. Raises `NotFound`."""
+        ordinal = self.tree.find(entry_id)
+        if ordinal is None:
+            raise NotFound.entry(entry_id)
+        return ordinal
+
+    def place(self, entry_id: str | None) -> int:
+        """Like `ordinal`; null is the place before the first entry."""
+        return NONE if entry_id is None else self.ordinal(entry_id)
+
+    @property
+    def leaf_id(self) -> str | None:
+        """The id of the leaf; None before the first entry."""
+        return self.tree.id_of(self.tree.leaf)
+
+    @property
+    def read_only_because(self) -> str | None:
+        """Why the session may not be written, or None."""
+        if self.header.version > CURRENT_VERSION:
+            return f"its version {self.header.version} is newer than {CURRENT_VERSION}"
+        return None
+
+    def info(self) -> SessionInfo:
+        """What a list says of this session."""
+        if self.file is not None:
+            return describe(self.file, self.tree, read_only=self.read_only_because is not None)
+        return {
+            "id": self.header.id,
+            "path": str(self.path),
+            "cwd": self.header.cwd,
+            "name": self.tree.name,
+            "version": self.header.version,
+            "createdAt": self.header.timestamp,
+            "modifiedAt": self.header.timestamp,
+            "entryCount": 0,
+            "messageCount": 0,
+            "branchCount": 0,
+            "firstMessage": None,
+            "parentSession": self.header.parent_session,
+            "sizeBytes": 0,
+            "readOnly": False,
+            "readable": True,
+        }
+
+    def usage(self, client: Client, leaf: int | Absent = ABSENT) -> dict[str, Any]:
+        """The context's size at a leaf (else at the present one), by a client's settings."""
+        place = self.tree.leaf if isinstance(leaf, Absent) else leaf
+        settings = client.settings
+        tokens = self._meter.tokens(place, settings.branch_summary.pinned_tokens)
+        model = self._meter.model(place)
+        window = settings.context_window(model)
+        reserve = settings.reserve_tokens(model)
+        return {
+            "tokens": tokens,
+            "contextWindow": window,
+            "reserveTokens": reserve,
+            "due": tokens > window - reserve,
+        }
+
+    def context_states(self, client: Client) -> dict[int, Any]:
+        """What the model is sent of each entry on the path to the leaf, by ordinal."""
+        pinned = client.settings.branch_summary.pinned_tokens
+        key = (self.tree.version, self.tree.leaf, pinned)
+        if key not in self._states:
+            if len(self._states) >= _STATES_KEPT:
+                self._states.clear()
+            self._states[key] = context_states(self.tree, self.tree.leaf, pinned, self)
+        return self._states[key]
+
+    def warnings(self, *, at_leaf: bool = True) -> list[SessionWarning]:
+        """What is wrong with the file and its links; ``at_leaf``: and with the present context.
+
+        The context of a large file is left out until the file was verified.
+        """
+        if self.file is None:
+            return []
+        problems = list(self.tree.problems)
+        if at_leaf and self.file.verified:
+            problems += build_context(self.tree, self, self.tree.leaf, 0).problems
+        found = [*self.file.warnings, *self.located(problems)]
+        if self.file.readable_by_others:
+            message = "Other users of this machine can read the file"
+            found.append(SessionWarning("readable-by-others", message))
+        if self.header.cwd is None or not Path(self.header.cwd).is_dir():
+            message = f"The session's folder {self.header.cwd} does not exist here"
+            found.append(SessionWarning("cwd-missing", message))
+        return found
+
+    def located(self, problems: Iterable[Problem]) -> list[SessionWarning]:
+        """Problems of entries as warnings with their places, each once."""
+        if self.file is None:
+            return []
+        places = self.file.places
+        found: dict[tuple[str, int], SessionWarning] = {}
+        for problem in problems:
+            ordinal = problem.ordinal
+            found.setdefault(
+                (problem.code, ordinal),
+                SessionWarning(
+                    problem.code,
+                    problem.message,
+                    None,
+                    places.offsets[ordinal],
+                    places.lengths[ordinal],
+                    self.tree.ids[ordinal],
+                ),
+            )
+        return list(found.values())

@@ -1,0 +1,149 @@
+"""The drawing of one session, kept between requests: ``session/tree`` and ``session/locate``.
+
+What depends only on the tree, the leaf and how one looks at them is kept until one of these
+changes; after an append, the links between shown entries grow instead of being made again.
+Bodies are read for the rows of a window only, and for a query.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypedDict, TypeVar
+
+from branchline.errors import NotFound
+from branchline.tree.filters import Filter, Search, query_words, visible
+from branchline.tree.index import NONE, Bodies, Tree
+from branchline.tree.layout import Drawn, Layout, ShownTree, collapse_runs, draw
+from branchline.tree.locate import Place, Step, locate
+from branchline.tree.rows import Row, RowMaker
+
+ROOTS: Final = "root"
+"""What ``expanded`` names to open the one row that stands for many roots."""
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+_KEPT = 4  # how many ways of looking at one session are kept: one an editor window, about
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How one looks at the tree: the parameters of ``session/tree`` but for the window."""
+
+    filter: Filter = "default"
+    query: str | None = None
+    layout: Layout = "pinned"
+    runs_as_one: bool = False
+    folded: frozenset[str] = frozenset()
+    expanded: frozenset[str] = frozenset()
+
+
+class Window(TypedDict):
+    """Some of the drawn rows. ``leafRow`` is the index of the leaf's row among all ``total``."""
+
+    rows: list[Row]
+    offset: int
+    total: int
+    leafRow: int | None
+
+
+class Drawing:
+    """Draws one session's tree, from whatever side it is looked at."""
+
+    def __init__(self, tree: Tree, bodies: Bodies) -> None:
+        self._tree = tree
+        self._bodies = bodies
+        self._state = (tree.version, tree.leaf)
+        self._row_maker = RowMaker(tree, bodies)
+        self._drawn: dict[View, tuple[ShownTree, Drawn]] = {}
+        self._shown: dict[tuple[Filter, tuple[str, ...]], ShownTree] = {}
+        self._searches: dict[tuple[str, ...], Search] = {}
+
+    def window(
+        self,
+        view: View,
+        contexts: Mapping[int, str],
+        *,
+        offset: int = 0,
+        around: str | None = None,
+        limit: int = 500,
+    ) -> Window:
+        """Up to ``limit`` rows: from ``offset``, or with the row of the entry ``around`` halfway.
+
+        ``contexts`` says what the model is sent of an entry, by ordinal. Raises `NotFound`.
+        """
+        shown_tree, drawn = self._draw(view)
+        if around is not None:
+            row = drawn.row_of(shown_tree, self._find(around))
+            offset = 0 if row is None else min(row - limit // 2, len(drawn) - limit)
+        start = min(max(offset, 0), len(drawn))
+        leaf_row = drawn.row_of(shown_tree, self._tree.leaf)
+        rows = self._row_maker.rows(
+            shown_tree,
+            drawn,
+            start,
+            min(start + max(limit, 0), len(drawn)),
+            leaf_row=leaf_row,
+            contexts=contexts,
+            words=query_words(view.query),
+        )
+        return {"rows": rows, "offset": start, "total": len(drawn), "leafRow": leaf_row}
+
+    def locate(self, view: View, from_id: str, step: Step) -> Place | None:
+        """Where a step leads from the row of an entry. Raises `NotFound`."""
+        shown_tree, drawn = self._draw(view)
+        origin = self._find(from_id)
+        has_query = bool(query_words(view.query))
+        return locate(self._tree, shown_tree, drawn, origin, step, has_query=has_query)
+
+    def _find(self, entry_id: str) -> int:
+        ordinal = self._tree.find(entry_id)
+        if ordinal is None:
+            raise NotFound.entry(entry_id)
+        return ordinal
+
+    def _draw(self, view: View) -> tuple[ShownTree, Drawn]:
+        tree = self._tree
+        if self._state != (tree.version, tree.leaf):
+            self._state = (tree.version, tree.leaf)
+            self._row_maker = RowMaker(tree, self._bodies)
+            self._drawn.clear()
+        kept = self._drawn.get(view)
+        if kept is None:
+            shown_tree = self._show(view)
+            expanded = self._ordinals(view.expanded)
+            if ROOTS in view.expanded:
+                expanded.add(NONE)
+            folded = self._ordinals(view.folded)
+            drawn = draw(tree, shown_tree, view.layout, folded, expanded)
+            if view.runs_as_one:
+                drawn = collapse_runs(tree, drawn, expanded)
+            kept = (shown_tree, drawn)
+            _keep(self._drawn, view, kept)
+        return kept
+
+    def _show(self, view: View) -> ShownTree:
+        words = query_words(view.query)
+        shown = visible(self._tree, view.filter)
+        if words:
+            search = self._searches.get(words) or Search(self._tree, self._bodies, words)
+            _keep(self._searches, words, search)
+            search.restrict(shown)
+        key = (view.filter, words)
+        shown_tree = self._shown.get(key)
+        if shown_tree is None or not shown_tree.follow(shown):
+            shown_tree = ShownTree(self._tree, shown)
+        _keep(self._shown, key, shown_tree)
+        return shown_tree
+
+    def _ordinals(self, ids: frozenset[str]) -> set[int]:
+        """The entries with these ids; those that are not there any more are passed over."""
+        found = (self._tree.find(entry_id) for entry_id in ids)
+        return {ordinal for ordinal in found if ordinal is not None}
+
+
+def _keep(kept: dict[Key, Value], key: Key, value: Value) -> None:
+    """Remember as the newest of a few."""
+    kept.pop(key, None)
+    kept[key] = value
+    while len(kept) > _KEPT:
+        del kept[next(iter(kept))]

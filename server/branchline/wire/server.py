@@ -1,0 +1,104 @@
+"""One client: the server object that a connection gets, and the loop that serves it.
+
+Who made the handlers and what they do is not known here; `app` binds them to this client.
+"""
+
+import functools
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal
+
+from cattrs import Converter
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+
+from branchline import __version__
+from branchline.wire.framing import Framer
+from branchline.wire.lifecycle import Lifecycle
+from branchline.wire.methods import METHODS
+from branchline.wire.protocol import BranchlineProtocol, State
+from branchline.wire.transport import Transport
+
+Handler = Callable[[Any], Awaitable[object]]
+"""Answers one method: takes an instance of its params class, gives the result as a JSON value."""
+
+MessageKind = Literal["error", "warning", "info"]
+
+_MESSAGE_TYPES: Mapping[MessageKind, types.MessageType] = {
+    "error": types.MessageType.Error,
+    "warning": types.MessageType.Warning,
+    "info": types.MessageType.Info,
+}
+
+_logger = logging.getLogger(__name__)
+
+
+class BranchlineServer(LanguageServer):
+    """One connection's server object: never shared between clients, so answers cannot stray."""
+
+    protocol: BranchlineProtocol
+
+    def __init__(
+        self,
+        handlers: Mapping[str, Handler],
+        lifecycle: Lifecycle,
+        transport: Transport,
+        *,
+        watch_parent: bool = False,
+    ) -> None:
+        """Bind ``handlers``, by method, to this connection.
+
+        ``watch_parent``: end the connection when the process that ``initialize`` names ends.
+        Raises `ValueError` for a handler of a method that is not in the table.
+        """
+        if unknown := handlers.keys() - METHODS.keys():
+            raise ValueError(f"not in the table of methods: {sorted(unknown)}")
+        self.lifecycle = lifecycle
+        self.transport = transport
+        self.watch_parent = watch_parent
+        super().__init__(
+            name="branchline",
+            version=__version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.None_,
+            protocol_cls=BranchlineProtocol,
+            converter_factory=_converter,
+        )
+        self.protocol.fm.features.update(handlers)
+
+    def notify(self, method: str, params: object) -> None:
+        """Send one of our notifications; it arrives before any answer sent after it."""
+        self.protocol.notify(method, params)
+
+    def show_message(self, kind: MessageKind, text: str) -> None:
+        """Show a line to the person at the editor (``window/showMessage``)."""
+        self.window_show_message(types.ShowMessageParams(_MESSAGE_TYPES[kind], text))
+
+
+async def serve_connection(server: BranchlineServer) -> int:
+    """Serve until the client leaves, by ``exit``, end of input, a broken pipe or its own death.
+
+    Gives the exit code for a process that had only this client: 0 if ``shutdown`` came first,
+    else 1. Returns at most four seconds after the end. A handler that ignores cancellation, or a
+    thread of its own, may still run then: a process that must be gone has to leave by `os._exit`.
+    """
+    protocol, transport, framer = server.protocol, server.transport, Framer()
+    try:
+        while not protocol.exited and (data := await transport.read()):
+            for event in framer.feed(data):
+                protocol.receive(event)
+    finally:
+        try:
+            await protocol.finish()
+            await transport.close()
+        finally:
+            server.lifecycle.closed()
+    _logger.info("The connection ended: %s", protocol.state.value)
+    return 0 if protocol.state is State.SHUT_DOWN else 1
+
+
+@functools.cache
+def _converter() -> Converter:
+    """The converter of all connections: it takes 20 ms to make and keeps nothing of a client."""
+    converter: Converter = default_converter()  # type: ignore[no-untyped-call] # pygls's own
+    return converter
