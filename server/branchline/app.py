@@ -1,14 +1,13 @@
 """Composition: the service, the handlers and a connection put together into a program."""
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from branchline.errors import BranchlineError
 from branchline.handlers import HANDLERS
 from branchline.handlers.connection import Connection
 from branchline.service.client import Client
@@ -35,7 +34,7 @@ class ClientConnection:
         self,
         initialization_options: object,
         folders: list[str],
-        capabilities: Mapping[str, Any],  # noqa: ARG002 - nothing in it matters to us yet
+        capabilities: Mapping[str, Any],
     ) -> None:
         """Take over the client's settings and folders."""
         self._say(self._client.configure(initialization_options, list(map(Path, folders))))
@@ -71,35 +70,3 @@ async def serve_stdio(transport: Transport) -> int:
             tasks.cancel_scope.cancel()
             registry.close()
     return code
-
-
-def run_method(method: str, params: object, folders: Sequence[Path]) -> Any:
-    """Answer one request in this process, without a daemon; for the command line.
-
-    ``params`` is an instance of the method's params class. Raises `BranchlineError`.
-    """
-
-    async def answer() -> object:
-        async with anyio.create_task_group() as tasks:
-            registry = Registry(os.environ, tasks)
-            client = Client(lambda _method, _params: None)
-            client.configure(None, folders)
-            try:
-                result = await HANDLERS[method](Connection(client, registry), params)
-            finally:
-                tasks.cancel_scope.cancel()
-                registry.close()
-        return result
-
-    return run(answer)
-
-
-def run(work: Callable[[], Awaitable[Any]]) -> Any:
-    """Run async work to its end; an error of ours comes out as itself."""
-    try:
-        return anyio.run(work)
-    except BaseExceptionGroup as group:
-        first = group.exceptions[0]
-        if len(group.exceptions) == 1 and isinstance(first, BranchlineError):
-            raise first from None
-        raise

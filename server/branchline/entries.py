@@ -200,9 +200,7 @@ ENTRY_TYPES: Final[Mapping[str, EntryType]] = {
             (EntryField("targetId", _TEXT, names_entry=True),),
             facts=("targetId", "label", "timestamp"),
         ),
-        EntryType(
-            "session_info", Kind.SESSION_INFO, (EntryField("name", _TEXT),), facts=("name",)
-        ),
+        EntryType("session_info", Kind.SESSION_INFO, (EntryField("name", _TEXT),), facts=("name",)),
         EntryType("usage", Kind.USAGE, (EntryField("usage", (dict,)),)),
         EntryType("custom", Kind.CUSTOM, (EntryField("customType", _TEXT),)),
     )
@@ -233,7 +231,9 @@ def kind_of(entry: Entry) -> Kind:
     match entry.get("type"):
         case "message":
             role = message_of(entry).get("role")
-            return ROLES.get(role, Kind.UNKNOWN_ROLE) if isinstance(role, str) else Kind.UNKNOWN_ROLE
+            return (
+                ROLES.get(role, Kind.UNKNOWN_ROLE) if isinstance(role, str) else Kind.UNKNOWN_ROLE
+            )
         case "custom" if entry.get("customType") == MOVE_RECORD:
             return Kind.MOVE
         case str() as name:
@@ -286,8 +286,10 @@ def summary_of(entry: Entry) -> str:
 
 def content_of(entry: Entry) -> Any:
     """The content of a message or custom message: a text, a list of blocks, or anything."""
-    return entry.get("content") if entry.get("type") == "custom_message" else (
-        message_of(entry).get("content")
+    return (
+        entry.get("content")
+        if entry.get("type") == "custom_message"
+        else (message_of(entry).get("content"))
     )
 
 

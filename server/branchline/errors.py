@@ -5,7 +5,7 @@
     ├── Cancelled (-32800)         the client took the request back
     ├── NotFound (4001)            no such session or entry
     ├── InvalidSession (4002)      the file is not a session
-    ├── InvalidEntry (4003)        an entry that may not be appended, a target that may not be edited
+    ├── InvalidEntry (4003)        an entry that may not be appended, a target not to be edited
     ├── LeafChanged (4004)         the leaf is not where the client thinks
     ├── FileChanged (4005)         the file was replaced, truncated or deleted under us
     ├── ReadOnly (4006)            this session may not be written
@@ -70,7 +70,9 @@ class NotFound(BranchlineError):
     @classmethod
     def entry(cls, entry_id: str) -> "NotFound":
         """The session has no entry with this id."""
-        return cls(f"There is no entry {_shown(entry_id)} in this session", entryId=_shown(entry_id))
+        return cls(
+            f"There is no entry {_shown(entry_id)} in this session", entryId=_shown(entry_id)
+        )
 
 
 class InvalidSession(BranchlineError):

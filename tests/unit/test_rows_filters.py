@@ -4,7 +4,7 @@ import pytest
 
 from branchline.entries import Flag, Kind
 from branchline.tree.drawing import Drawing, View
-from branchline.tree.filters import Filter
+from branchline.tree.filters import Filter, visible
 from tests.unit.made_sessions import MadeSession
 
 
@@ -68,6 +68,7 @@ def test_a_record_whose_id_is_used_again_is_not_shown() -> None:
     session.user("b", "a", text="first")
     session.user("b", "a", text="second")
     assert [row["text"] for row in session.rows(filter="all")] == ["a", "second"]
+    assert visible(session.tree(), "default") == bytearray([1, 0, 1])
 
 
 def found(session: MadeSession, query: str, filter_name: Filter = "default") -> list[str]:
@@ -95,7 +96,7 @@ def test_a_query_looks_at_labels_tools_arguments_commands_and_summaries() -> Non
     session.label("label", "labelled", "Milestone")
     assert found(session, "milestone") == ["labelled"]
     assert found(session, "grep line") == ["result"]
-    assert found(session, "deep.py", "all") == ["result-call"]
+    assert found(session, "grep deep.py", "all") == ["result-call"]
     assert found(session, "test green") == ["bash"]
     assert found(session, "goal") == ["compaction"]
 

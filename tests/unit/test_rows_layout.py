@@ -1,6 +1,7 @@
 """The order, depth and folding of drawn rows."""
 
-from branchline.tree.drawing import View
+from branchline.entries import Flag, Kind
+from branchline.tree.drawing import Drawing, View
 from tests.unit.made_sessions import MadeSession, fan, forked
 
 
@@ -26,6 +27,26 @@ def test_in_an_expanded_branch_the_way_to_the_newest_entry_goes_on_at_the_same_d
     picture = session.picture("e", expanded=["x"])
     assert picture[2:6] == ["  x", "  y", "    newer+", "  older"]
     assert picture[6] == "  older-still-goes-on"
+
+
+def test_the_way_to_the_newest_entry_changes_as_the_tree_grows() -> None:
+    session = forked()
+    session.user("one", "y")
+    session.user("two", "y")
+    tree = session.tree("e")
+    drawing = Drawing(tree, session)
+    view = View(expanded=frozenset({"x"}))
+
+    def rows_below_y() -> list[tuple[str, int]]:
+        rows = drawing.window(view, {}, offset=4, limit=2)["rows"]
+        return [(row["id"], row["depth"]) for row in rows]
+
+    assert rows_below_y() == [("one", 2), ("two", 1)]
+    session.user("three", "one")
+    parent = tree.find("one")
+    assert parent is not None
+    tree.append("three", parent, Kind.USER, Flag.EXACT, 1)
+    assert rows_below_y() == [("two", 2), ("one", 1)]
 
 
 def test_an_entry_below_the_leaf_is_a_branch() -> None:
@@ -66,6 +87,14 @@ def test_five_folded_siblings_stay_rows_and_six_become_one() -> None:
         "branches": 6,
         "lastTimestamp": "2026-01-01T00:12:00.000Z",
     }
+
+
+def test_many_siblings_tell_the_time_of_the_newest_entry_below_any_of_them() -> None:
+    session = fan(6)
+    session.user("late", "t0")
+    hidden = session.row("b0", "end")["hidden"]
+    assert hidden is not None
+    assert hidden["lastTimestamp"] == "2026-01-01T00:14:00.000Z"
 
 
 def test_the_row_of_many_siblings_opens_by_its_id_or_by_that_of_the_fork() -> None:
@@ -156,6 +185,10 @@ def test_lines_pass_where_another_branch_follows() -> None:
 def test_branch_heads_and_roots_are_foldable() -> None:
     foldable = [row["id"] for row in forked().rows(expanded=["x"]) if row["foldable"]]
     assert foldable == ["a", "x", "c", "d"]
+    session = forked()
+    session.user("f", "e")
+    assert session.row("e", "d", expanded=["e"])["foldable"]
+    assert not session.row("e")["foldable"]
 
 
 def steps(count: int) -> MadeSession:
@@ -220,6 +253,22 @@ def test_a_branch_between_tool_rows_ends_a_run() -> None:
     session.user("aside", "t2")
     picture = session.picture("done", runs_as_one=True)
     assert picture == ["start", "t0+", "  aside", "t3", "t4", "done"]
+
+
+def test_a_folded_tool_row_is_in_no_run() -> None:
+    picture = steps(3).picture(runs_as_one=True, folded=["t2"])
+    assert picture == ["start", "t0", "t1", "t2+"]
+
+
+def test_tool_rows_of_a_branch_and_of_the_path_after_it_are_no_run() -> None:
+    session = MadeSession()
+    session.user("start", None)
+    session.user("u")
+    session.tool("t0")
+    session.tool("t1")
+    session.tool("t2", "start")
+    picture = session.picture(runs_as_one=True, expanded=["u"])
+    assert picture == ["start", "  u", "  t0", "  t1", "t2"]
 
 
 def test_single_tool_rows_that_are_branches_of_one_fork_are_no_run() -> None:

@@ -386,7 +386,7 @@ def test_a_repository_cannot_choose_servers_models_or_durability(machine: Machin
             "prompt": {"baseUrl": "http://evil/v1"},
             "models": {"local/org/big": {"baseUrl": "http://evil/v1"}},
             "durability": "flush",
-            "sessionsDir": "/tmp",
+            "sessionsDir": "/elsewhere",
             "contextWindow": 1,
         },
         machine.project,

@@ -56,8 +56,6 @@ class Connection:
             self.code = await serve_connection(program.server)
         finally:
             if self._kind == "descriptors":  # asyncio closes what it was given itself
-                # Ends a write that is stuck in the thread; then the number may be used again.
-                self._far_end.shutdown(socket.SHUT_RDWR)
                 self._far_end.close()
 
     async def _transport(self) -> Transport:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from branchline import codec
 from branchline.demo.client import Client, DaemonError, DaemonGone
-from branchline.render import draw_rows, plain_text, short_count
+from branchline.terminal.rows import draw_rows, plain_text, short_count
 
 WHY_WE_LEAVE: Final = (
     "The streaming import works: 12.2 s and 22 MB for 2.1 million customers, 9 tests pass. "

@@ -50,9 +50,7 @@ async def rename(connection: Connection, params: RenameParams) -> Result:
 async def edit(connection: Connection, params: EditParams) -> Result:
     """``session/edit``."""
     session = await connection.session(params.session)
-    written = await actions.edit(
-        session, connection.client, params.target_id, params.replacement
-    )
+    written = await actions.edit(session, connection.client, params.target_id, params.replacement)
     return {"entryId": written.entries[0]["id"], **_position(written)}
 
 
@@ -89,9 +87,10 @@ async def switch_leaf(connection: Connection, params: SwitchLeafParams) -> Resul
 async def repair(connection: Connection, params: SessionParams) -> Result:
     """``session/repair``."""
     session = await connection.session(params.session)
-    backup = await session.repair()
+    backup = await session.repair(connection.client)
     warnings = await session.read(session.warnings)
-    return {"backup": str(backup), "warnings": [one.as_json() for one in warnings]}
+    kept = None if backup is None else str(backup)
+    return {"backup": kept, "warnings": [one.as_json() for one in warnings]}
 
 
 def _plan(session: Session, connection: Connection, plan: actions.Plan) -> Result:

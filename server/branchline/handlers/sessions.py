@@ -44,9 +44,7 @@ async def list_sessions(connection: Connection, params: ListParams) -> Result:
 
 async def create(connection: Connection, params: CreateParams) -> Result:
     """``session/create``."""
-    if params.id is not None and (
-        len(params.id) > _MAX_ID or not _VALID_ID.fullmatch(params.id)
-    ):
+    if params.id is not None and (len(params.id) > _MAX_ID or not _VALID_ID.fullmatch(params.id)):
         raise InvalidParams(
             "id", "must be letters, digits, '.', '_' and '-', and begin and end with the former"
         )

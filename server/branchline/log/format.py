@@ -1,6 +1,6 @@
 r"""The bytes of a session file: the one place that knows how a record looks.
 
-    file    = [BOM] line*                 UTF-8, LF (CRLF, blank lines and a missing last LF are read)
+    file    = [BOM] line*                 UTF-8, LF (CRLF, blank lines, no last LF are read)
     line    = record LF                   one JSON object a line
     header  = {"type":"session","version":3,"id":…,"timestamp":ISO,"cwd":…,"parentSession"?:path}
     entry   = {"type":…,"id":…,"parentId":…|null,"timestamp":ISO, …own fields}

@@ -6,6 +6,7 @@ An overridden sessions directory is flat. Two folders can share one encoded name
 to the folder that its *header* names (`same_folder`), never to the one it lies in.
 """
 
+import errno
 import os
 import unicodedata
 from collections.abc import Iterator
@@ -51,25 +52,44 @@ def id_in_name(path: Path) -> str:
 def create_session_file(path: Path, content: bytes) -> None:
     """Make a new session file with its first lines, in one write, for the owner's eyes only.
 
-    Raises `StorageFailure`; a file that is there already is never touched.
+    An empty file that is there already is filled; any other is never touched. Raises
+    `StorageFailure`; then there is no file, or the empty one.
     """
     try:
         _make_private_folders(path.parent)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor, is_new = _create_or_open_empty(path)
         try:
-            os.fchmod(descriptor, 0o600)
             written = os.write(descriptor, content)
             if written != len(content):
                 os.write(descriptor, content[written:])  # says why: disk full, size limit
+                raise OSError(errno.EIO, "the write was cut short")
             os.fsync(descriptor)
         except OSError:
-            # Nobody can have appended yet: the file has no session in it and never had a name.
-            os.unlink(path)
+            # There is no session in it yet that anybody could have appended to.
+            if is_new:
+                os.unlink(path)
+            else:
+                os.ftruncate(descriptor, 0)
             raise
         finally:
             os.close(descriptor)
     except OSError as error:
         raise StorageFailure(path, "create", error) from error
+
+
+def _create_or_open_empty(path: Path) -> tuple[int, bool]:
+    """A descriptor of a file without a byte, and whether it was made just now."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        descriptor = os.open(path, flags)
+        if os.fstat(descriptor).st_size > 0:
+            os.close(descriptor)
+            raise
+        return descriptor, False
+    os.fchmod(descriptor, 0o600)  # whatever the umask
+    return descriptor, True
 
 
 def same_folder(path: str) -> str:
@@ -79,7 +99,9 @@ def same_folder(path: str) -> str:
 
 def lies_in(folder: str, parents: list[str]) -> bool:
     """Whether a folder is one of ``parents`` or below one; all as `same_folder` gives them."""
-    return any(folder == parent or folder.startswith(parent.rstrip("/") + "/") for parent in parents)
+    return any(
+        folder == parent or folder.startswith(parent.rstrip("/") + "/") for parent in parents
+    )
 
 
 def _make_private_folders(folder: Path) -> None:

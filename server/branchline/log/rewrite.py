@@ -28,7 +28,26 @@ from branchline.tree.index import NONE, Tree
 DAMAGED_RECORD: Final = "branchline.damaged"
 """``customType`` of what stands in a repaired file where a record was lost."""
 
-_CHANGED_BY_REPAIR: Final = frozenset({"invalid-utf8"})
+MENDED: Final = frozenset(
+    {
+        "torn-tail",
+        "no-final-newline",
+        "nul-bytes",
+        "bom",
+        "invalid-utf8",
+        "bad-line",
+        "placeholder",
+        "not-an-entry",
+        "duplicate-id",
+        "orphan",
+        "cycle",
+        "header-not-first",
+        "extra-header",
+        "migrated-v1",
+        "migrated-v2",
+    }
+)
+"""Warnings that a rewrite takes the cause from. The others say what only a person can mend."""
 
 
 def rewrite(file: SessionFile, tree: Tree) -> Path:
@@ -64,7 +83,7 @@ def rewrite(file: SessionFile, tree: Tree) -> Path:
 def _lines(file: SessionFile, tree: Tree) -> Iterator[bytes]:
     yield _header_line(file)
     rewritten = {
-        one.entry_id for one in file.warnings if one.code in _CHANGED_BY_REPAIR and one.entry_id
+        one.entry_id for one in file.warnings if one.code == "invalid-utf8" and one.entry_id
     }
     cut = {one.ordinal for one in tree.problems if one.code in ("orphan", "cycle")}
     for ordinal in sorted(range(len(tree)), key=file.places.offsets.__getitem__):

@@ -389,9 +389,7 @@ class LineScanner:
         length: int | None = None,
         entry_id: str | None = None,
     ) -> None:
-        self.warnings.append(
-            SessionWarning(code, message, self.lines, offset, length, entry_id)
-        )
+        self.warnings.append(SessionWarning(code, message, self.lines, offset, length, entry_id))
 
 
 def _guess_flags(buffer: bytearray, start: int, end: int) -> Flag:

@@ -1,6 +1,6 @@
 """One session file: its records read where they stand, and records added at its end.
 
-The order of an append is the whole promise of this product, and is `begin_append` … `finish_append`:
+The order of an append is the whole promise of this product (`begin_append`, `finish_append`):
 
 1. take the sidecar lock;
 2. look whether the file is still the one that was opened, and read what others appended;
@@ -13,6 +13,7 @@ Nothing is ever truncated or rewritten here: what a failed write left behind sta
 append fences it with its LF. Opening changes no byte. All methods block: call them in a thread.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from typing import Final, Literal
 
 from branchline import codec
 from branchline.entries import CURRENT_VERSION, Entry, Kind
-from branchline.errors import FileChanged, InvalidSession, StorageFailure
+from branchline.errors import FileChanged, InvalidSession, ReadOnly, StorageFailure
 from branchline.log.format import Header, SessionWarning
 from branchline.log.lock import SessionLock
 from branchline.log.migrate import upgrade
@@ -162,19 +163,19 @@ class SessionFile:
         For files that were opened by the fast way. The caller compares and takes over.
         """
         scanner = LineScanner(verified=True)
-        self._scan_into(scanner, self._settled, pause)
+        try:
+            self._scan_into(scanner, self._settled, pause)
+        except OSError as error:
+            raise StorageFailure(self.path, "read", error) from error
         scanner.add_placeholders(lambda _: False)
         return scanner
 
-    def take_over(self, scanner: LineScanner) -> None:
-        """Let what `verify` found replace what the fast scan had guessed."""
-        self.columns = scanner.columns
-        self.places = scanner.places
-        self.warnings = scanner.warnings
-        self._scanner = scanner
-        self.verified = True
-
     # --- what others append ------------------------------------------------------------------
+
+    def is_still_there(self) -> bool:
+        """Whether the path still leads to the file that was opened."""
+        status = self._status()
+        return status is not None and status[0] == self._identity
 
     def has_changed(self) -> bool:
         """Whether the file differs from what was last seen, by its status alone."""
@@ -260,7 +261,7 @@ class SessionFile:
             end = os.lseek(descriptor, 0, os.SEEK_CUR)
             if written != len(data):
                 os.write(descriptor, data[written:])  # says why: disk full, size limit
-                raise OSError(5, "the write was cut short")
+                raise OSError(errno.EIO, "the write was cut short")
             if durability == "fsync":
                 os.fdatasync(descriptor)
         except OSError as error:
@@ -313,9 +314,7 @@ class SessionFile:
             if end is not None:
                 want = min(want, end - position - filled)
             with memoryview(buffer) as view:
-                got = os.preadv(
-                    self._descriptor, [view[filled : filled + want]], position + filled
-                )
+                got = os.preadv(self._descriptor, [view[filled : filled + want]], position + filled)
             if got == 0:
                 break
             filled += got
@@ -358,9 +357,9 @@ class SessionFile:
 def _open(path: Path, flags: int, doing: str) -> int:
     try:
         return os.open(path, flags | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK)
-    except FileNotFoundError as error:
-        if doing == "read":
-            raise StorageFailure(path, doing, error) from error
-        raise FileChanged(path, "deleted or moved away") from error
     except OSError as error:
+        if doing != "read" and error.errno == errno.ENOENT:
+            raise FileChanged(path, "deleted or moved away") from error
+        if doing != "read" and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise ReadOnly(path, "there is no permission to write to it") from error
         raise StorageFailure(path, doing, error) from error

@@ -16,7 +16,7 @@ from branchline.service.session import Session, Written
 from branchline.tree.index import Tree
 from branchline.tree.plan import Position, destination, switch_plan
 
-Expected = str | None | Absent
+Expected = str | Absent | None
 
 _TEXT_BLOCKS_ONLY: Final = frozenset({Kind.ASSISTANT, Kind.TOOL_RESULT})
 """Kinds whose content is always a list of blocks."""
@@ -190,5 +190,3 @@ def leaving_messages(tree: Tree, plan: Plan) -> int:
 def leaving_tokens(tree: Tree, plan: Plan) -> int:
     """The estimated tokens of what a move leaves behind."""
     return sum(tree.tokens[ordinal] for ordinal in plan.leaving)
-
-

@@ -41,28 +41,23 @@ class Meter:
 
     def model(self, leaf: int) -> dict[str, Any] | None:
         """The last model on the path, ``{provider, modelId}``: of a change or an answer."""
-        tree = self._tree
+        known_at, known = self._model
         current = leaf
-        while current != NONE:
-            if current == self._model[0]:
-                break
-            kind = tree.kinds[current]
+        while current not in (NONE, known_at):
+            kind = self._tree.kinds[current]
             if kind == Kind.MODEL_CHANGE:
-                facts = tree.facts[current]
-                model = {"provider": facts.get("provider"), "modelId": facts.get("modelId")}
-                self._model = (leaf, model)
-                return model
+                facts = self._tree.facts[current]
+                known = {"provider": facts.get("provider"), "modelId": facts.get("modelId")}
+                break
             if kind == Kind.ASSISTANT:
                 message = message_of(self._bodies.entry(current))
-                model = {"provider": message.get("provider"), "modelId": message.get("model")}
-                self._model = (leaf, model)
-                return model
-            current = tree.parents[current]
+                known = {"provider": message.get("provider"), "modelId": message.get("model")}
+                break
+            current = self._tree.parents[current]
         if current == NONE:
-            self._model = (leaf, None)
-        else:
-            self._model = (leaf, self._model[1])
-        return self._model[1]
+            known = None
+        self._model = (leaf, known)
+        return known
 
     def _grown(self, leaf: int, counted: int, tokens: int) -> int | None:
         """The tokens at a leaf at or little below a counted one, or None if it must be counted."""

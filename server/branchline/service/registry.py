@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
@@ -33,6 +34,7 @@ from branchline.settings import SessionsRoot, locks_dir
 
 _IDLE_KEPT: Final = 16
 """Sessions that nobody subscribes to are kept open up to this many, for the next request."""
+_QUIET_SECONDS: Final = 2.0
 _logger = logging.getLogger(__name__)
 
 
@@ -54,11 +56,14 @@ class Registry:
         path = _path_named(session)
         if path is None:
             path = await self._path_of_id(client, session)
-        return await self._opened(path, session)
+        return await self._opened(client, path, session)
 
     async def subscribe(self, client: Client, session: str) -> Session:
         """Like `find`; from now on the client is told of changes."""
         found = await self.find(client, session)
+        if found.file is not None and not found.file.is_still_there():
+            self.forget(found, "replaced or deleted")
+            found = await self.find(client, session)
         found.subscribers.add(client)
         return found
 
@@ -110,11 +115,13 @@ class Registry:
                 }
             )
         session = Session(path, header, None, self._locks, self.forget, prelude)
+        if prelude:
+            session.tree.name = prelude[0]["name"]
         self._open[path] = session
         return session
 
     def forget(self, session: Session, reason: str | None = None) -> None:
-        """Drop a session whose file is gone or another; tell its subscribers if a reason is given."""
+        """Drop a session; with a reason, tell its subscribers that its file is not the same."""
         if self._open.get(session.path) is session:
             del self._open[session.path]
         if not session.gone:
@@ -155,15 +162,15 @@ class Registry:
 
     # --- inside ------------------------------------------------------------------------------
 
-    async def _opened(self, path: Path, named: str) -> Session:
+    async def _opened(self, client: Client, path: Path, named: str) -> Session:
         known = self._open.get(path)
         if known is None:
-            path = Path(os.path.realpath(path))
+            path = Path(await to_thread.run_sync(os.path.realpath, path))
             known = self._open.get(path)
         if known is not None:
             self._open[path] = self._open.pop(path)  # now the one used last
             return known
-        session = await to_thread.run_sync(self._load, path, named)
+        session = await to_thread.run_sync(self._load, client, path, named)
         other = self._open.get(path)
         if other is not None:  # somebody opened it while we read
             session.close()
@@ -174,7 +181,7 @@ class Registry:
             self._tasks.start_soon(self._verify, session)
         return session
 
-    def _load(self, path: Path, named: str) -> Session:
+    def _load(self, client: Client, path: Path, named: str) -> Session:
         try:
             size = os.stat(path).st_size
         except (FileNotFoundError, NotADirectoryError):
@@ -183,12 +190,14 @@ class Registry:
             failure = error if isinstance(error, OSError) else OSError(22, "not a path")
             raise StorageFailure(path, "read", failure) from error
         if size == 0:
-            header = Header(id_in_name(path), CURRENT_VERSION, now(), str(Path.cwd()), None)
+            header = Header(id_in_name(path), CURRENT_VERSION, now(), str(client.home), None)
             return Session(path, header, None, self._locks, self.forget)
         file = SessionFile(path, self._locks)
         return Session(path, file.header, file, self._locks, self.forget)
 
     async def _verify(self, session: Session) -> None:
+        """Parse all of a large file once its first requests are answered."""
+        await anyio.sleep(_QUIET_SECONDS)
         try:
             await session.verify()
         except FileChanged as error:

@@ -24,7 +24,7 @@ from branchline.entries import STRUCTURAL, Entry, facts_of, flags_of, kind_of
 from branchline.errors import FileChanged, LeafChanged, ReadOnly
 from branchline.log.format import Header, record_line
 from branchline.log.locations import create_session_file
-from branchline.log.rewrite import rewrite
+from branchline.log.rewrite import MENDED, rewrite
 from branchline.log.scan import VERIFIED_BYTES
 from branchline.log.session_file import Batch, Durability, SessionFile
 from branchline.service.client import Client
@@ -162,7 +162,13 @@ class Session(SessionView):
         file = self.file
         if file is None or file.verified:
             return
-        scanner = await to_thread.run_sync(file.verify, partial(time.sleep, pause_seconds))
+
+        def pause() -> None:
+            if self.gone:
+                raise FileChanged(self.path, "closed")
+            time.sleep(pause_seconds)
+
+        scanner = await to_thread.run_sync(file.verify, pause, abandon_on_cancel=True)
         async with self._turn():
             if self.file is not file:
                 return
@@ -188,7 +194,7 @@ class Session(SessionView):
         client: Client,
         prepare: Callable[[Tree], Addition | None],
         *,
-        expected_leaf_id: str | None | Absent = ABSENT,
+        expected_leaf_id: str | Absent | None = ABSENT,
     ) -> Written:
         """Make one write: the only way by which entries get into a file.
 
@@ -210,7 +216,7 @@ class Session(SessionView):
         self,
         client: Client,
         prepare: Callable[[Tree], Addition | None],
-        expected: str | None | Absent,
+        expected: str | Absent | None,
     ) -> Written:
         if self.read_only_because is not None:
             raise ReadOnly(self.path, self.read_only_because)
@@ -236,10 +242,10 @@ class Session(SessionView):
         self,
         file: SessionFile,
         prepare: Callable[[Tree], Addition | None],
-        expected: str | None | Absent,
+        expected: str | Absent | None,
         durability: Durability,
     ) -> tuple[Addition | None, bool]:
-        """In a worker thread: what to add, and the write itself. The lock is held and given back."""
+        """In a worker thread: what to add, and the write. The lock is held, and given back."""
         try:
             self._expect(expected)
             addition = prepare(self.tree)
@@ -256,7 +262,7 @@ class Session(SessionView):
         self,
         client: Client,
         prepare: Callable[[Tree], Addition | None],
-        expected: str | None | Absent,
+        expected: str | Absent | None,
     ) -> Written:
         """Make the file of a new session with its first entries."""
         self._expect(expected)
@@ -273,30 +279,39 @@ class Session(SessionView):
         await to_thread.run_sync(create_session_file, self.path, content)
         file = await to_thread.run_sync(SessionFile, self.path, self._locks)
         self._look_at(file)
+        self.tree.leaf = NONE  # where it was for everybody until now
         self.path = file.path
         self._prelude = []
         return self._finish(addition, indexed=True)
 
     async def _upgrade(
-        self, prepare: Callable[[Tree], Addition | None], expected: str | None | Absent
+        self, prepare: Callable[[Tree], Addition | None], expected: str | Absent | None
     ) -> None:
         """Rewrite an old version before it grows; not if nothing would be written after all."""
         self._expect(expected)
         if await to_thread.run_sync(prepare, self.tree) is not None:
             await self._replace_file()
 
-    async def repair(self) -> Path:
-        """Replace the file by a clean one; give where the old one is kept."""
+    async def repair(self, client: Client) -> Path | None:
+        """Replace a damaged file by a clean one; give where the old one is kept.
+
+        Gives None, and touches nothing, if nothing is wrong that this could mend. Raises
+        `ReadOnly`.
+        """
+        if self.path in client.read_only:
+            raise ReadOnly(self.path, "it was opened so")
+        await self.verify(pause_seconds=0)
         async with self._turn():
             with anyio.CancelScope(shield=True):
                 if self.read_only_because is not None or self.file is None:
                     raise ReadOnly(self.path, self.read_only_because or "it has no file yet")
-                backup = await self._replace_file()
+                found = {one.code for one in self.warnings(at_leaf=False)}
+                backup = await self._replace_file() if found & MENDED else None
         return backup
 
     async def _replace_file(self) -> Path:
         old = self.file
-        assert old is not None  # noqa: S101 - callers have a file
+        assert old is not None
         await self._ingest(await to_thread.run_sync(old.begin_append))
         previous_leaf_id = self.leaf_id
         try:
@@ -307,7 +322,7 @@ class Session(SessionView):
         self._tell(previous_leaf_id, [], "client", new=True)
         return backup
 
-    def _expect(self, expected: str | None | Absent) -> None:
+    def _expect(self, expected: str | Absent | None) -> None:
         if not isinstance(expected, Absent) and expected != self.leaf_id:
             raise LeafChanged(expected, self.leaf_id)
 

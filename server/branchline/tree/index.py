@@ -92,7 +92,7 @@ class Tree:
         facts: small fields of structural entries, by ordinal.
         leaf: the ordinal of the leaf, or `NONE` before the first entry.
         labels: the label of each labelled entry, by ordinal.
-        name: the session's name, or None.
+        name: the session's name on one line, or None.
         problems: what is wrong with the links.
         version: goes up with every change, so that what is derived can be kept until then.
     """
@@ -211,9 +211,7 @@ class Tree:
             if said[ordinal] and parent != NONE:
                 said[parent] = 1
                 is_tip[parent] = 0
-        return [
-            ordinal for ordinal in self.entries() if said[ordinal] and is_tip[ordinal]
-        ]
+        return [ordinal for ordinal in self.entries() if said[ordinal] and is_tip[ordinal]]
 
     # --- growing -----------------------------------------------------------------------------
 
@@ -325,7 +323,9 @@ class Tree:
             if current != NONE and current in on_trail:
                 first = min(trail[trail.index(current) :])
                 parents[first] = NONE
-                message = f"The ancestors of {self.ids[first]} lead back to it; it is read as a root"
+                message = (
+                    f"The ancestors of {self.ids[first]} lead back to it; it is read as a root"
+                )
                 self.problems.append(Problem("cycle", message, first))
             for entry in trail:
                 cleared[entry] = 1
@@ -381,7 +381,7 @@ class Tree:
                 self._read_label(ordinal, facts)
             case Kind.SESSION_INFO:
                 name = facts.get("name")
-                self.name = (name.strip() or None) if isinstance(name, str) else None
+                self.name = (" ".join(name.split()) or None) if isinstance(name, str) else None
             case Kind.CONTEXT_EDIT if self._target(facts) is None:
                 self._miss("edit-target-missing", ordinal, facts.get("targetId"))
             case Kind.LEAF | Kind.MOVE if self.move_target(ordinal) is None:

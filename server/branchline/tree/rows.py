@@ -91,7 +91,6 @@ class RowMaker:
         self._tree = tree
         self._bodies = bodies
         self._sums: dict[int, tuple[Hidden, int]] = {}  # by head, each with its newest entry
-        self._calls: dict[int, dict[str, Entry]] = {}  # by assistant message; of one window
 
     def rows(
         self,
@@ -108,15 +107,15 @@ class RowMaker:
 
         ``contexts`` says of each entry what the model is sent of it; ``words`` are the query's.
         """
-        self._calls.clear()
         tree = self._tree
+        calls: _Calls = {}
         pattern = word_pattern(words)
         rows: list[Row] = []
         for index, (guides, last) in enumerate(drawn.lanes(start, stop), start):
             ordinal = drawn.entries[index]
             kind = tree.kinds[ordinal]
             entry = body_of(tree, self._bodies, ordinal)
-            tool = self._tool_of(ordinal, entry) if kind == Kind.TOOL_RESULT else None
+            tool = self._tool_of(ordinal, entry, calls) if kind == Kind.TOOL_RESULT else None
             text = excerpt(describe(entry, kind, tool["argument"] if tool else None), pattern)
             label = tree.labels.get(ordinal)
             parent = shown_tree.parent(ordinal)
@@ -170,14 +169,14 @@ class RowMaker:
             row["text"], row["error"] = f"{len(members)} branches", False
             row["childCount"] = len(members)
 
-    def _tool_of(self, ordinal: int, entry: Entry) -> Tool:
+    def _tool_of(self, ordinal: int, entry: Entry, calls: "_Calls") -> Tool:
         message = message_of(entry)
         call_id = message.get("toolCallId")
-        call = self._call(ordinal, call_id) if isinstance(call_id, str) else None
+        call = self._call(ordinal, call_id, calls) if isinstance(call_id, str) else None
         name = short_text(message.get("toolName"))
         return {"name": name or "", "argument": main_argument(call)}
 
-    def _call(self, ordinal: int, call_id: str) -> Entry | None:
+    def _call(self, ordinal: int, call_id: str, calls: "_Calls") -> Entry | None:
         """The nearest call with this id above the entry."""
         kinds, parents = self._tree.kinds, self._tree.parents
         for _step in range(_FARTHEST_CALL):
@@ -186,12 +185,11 @@ class RowMaker:
                 return None
             if kinds[ordinal] != Kind.ASSISTANT:
                 continue
-            calls = self._calls.get(ordinal)
-            if calls is None:
+            if ordinal not in calls:
                 content = message_of(self._bodies.entry(ordinal)).get("content")
-                calls = self._calls[ordinal] = {call["id"]: call for call in tool_calls(content)}
-            if call_id in calls:
-                return calls[call_id]
+                calls[ordinal] = {call["id"]: call for call in tool_calls(content)}
+            if call_id in calls[ordinal]:
+                return calls[ordinal][call_id]
         return None
 
     def _describe_run(self, members: list[int]) -> tuple[str, bool]:
@@ -213,10 +211,11 @@ class RowMaker:
         """The sums over every entry from the first to the last member, hidden ones included."""
         steps: list[int] = []
         ordinal = members[-1]
-        while ordinal != members[0]:
+        while ordinal != NONE:
             steps.append(ordinal)
+            if ordinal == members[0]:
+                break
             ordinal = self._tree.parents[ordinal]
-        steps.append(ordinal)
         sums = _sum(self._tree, steps, 1)
         sums["lastTimestamp"] = timestamp_of(body_of(self._tree, self._bodies, max(steps)))
         return sums
@@ -240,6 +239,10 @@ class RowMaker:
             newest = max(newest, sums[1])
         total["lastTimestamp"] = timestamp_of(body_of(self._tree, self._bodies, newest))
         return total
+
+
+_Calls = dict[int, dict[str, Entry]]
+"""The tool calls of the assistant messages read for one window: by message, then by call id."""
 
 
 def _sum(tree: Tree, ordinals: list[int], branches: int) -> Hidden:

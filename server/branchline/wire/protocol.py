@@ -341,6 +341,8 @@ class BranchlineProtocol(LanguageServerProtocol):
         """The connection is over: end what is still running. Takes at most three seconds."""
         if self._parent_watch is not None:
             self._parent_watch.cancel()
+        if self.state is State.INITIALIZING:
+            await self._calls.settle(_GRACE_SECONDS)  # then what waited behind it begins
         if self._server.transport.is_over:
             grace = 0.0  # nobody will see an answer
         elif self.state is State.SHUT_DOWN:

@@ -11,8 +11,8 @@ import asyncio
 import fcntl
 import logging
 import os
-import queue
-import threading
+import select
+from collections import deque
 from typing import Protocol
 
 MAX_PENDING_BYTES = 256 * 1024 * 1024
@@ -52,121 +52,130 @@ class Transport(Protocol):
 class StdioTransport:
     """Reads one file descriptor and writes another: pipe, socket, terminal, file or null device.
 
-    Their flags are left alone, because other processes may share them. So a thread does the
-    writing, which may block there, and reading waits until the descriptor is ready.
+    Other processes may share the descriptors, so their flags are left alone. Neither reading nor
+    writing blocks all the same: both wait until the descriptor is ready, and no more than
+    `select.PIPE_BUF` bytes are written at a time, which a ready pipe takes without blocking
+    (POSIX, ``poll``).
     """
 
     def __init__(self, input_fd: int, output_fd: int) -> None:
-        """Take over both descriptors. Needs a running loop."""
+        """Use both descriptors, which stay the caller's to close. Needs a running loop."""
         self._loop = asyncio.get_running_loop()
         self._input = input_fd
         self._output = output_fd
-        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        # Two counters with one writer each, the loop and the thread, so neither needs a lock.
-        self._queued_bytes = 0
-        self._written_bytes = 0
-        self._over = asyncio.Event()
-        self._flushed = asyncio.Event()
-        self._readable: asyncio.Future[None] | None = None
-        # A daemon thread: a client that reads nothing may hold it in a write for ever.
-        threading.Thread(target=self._write_queued, name="stdout", daemon=True).start()
+        self._writable = select.poll()
+        self._writable.register(output_fd, select.POLLOUT)
+        self._pending: deque[memoryview] = deque()
+        self._pending_bytes = 0
+        self._is_over = False
+        self._flushed: asyncio.Future[None] | None = None  # while output waits to be written
+        self._reading: asyncio.Future[bytes] | None = None  # what the latest `read` waits for
+        self._is_watching = False  # whether the loop tells when there is input
 
     @property
     def is_over(self) -> bool:
         """See `Transport`."""
-        return self._over.is_set()
+        return self._is_over
 
     async def read(self) -> bytes:
         """See `Transport`."""
-        await self._wait_readable()
-        if self.is_over:
+        if self._is_over:
             return b""
-        try:
-            return os.read(self._input, _READ_BYTES)
-        except OSError as error:  # a terminal that hung up, a socket that was reset
-            _logger.info("Reading from the client failed: %s", error.strerror)
-            return b""
+        self._reading = self._loop.create_future()
+        if not self._is_watching:
+            try:
+                self._loop.add_reader(self._input, self._receive)
+                self._is_watching = True
+            except PermissionError:
+                # epoll takes no regular files and no null device; those never make one wait.
+                self._loop.call_soon(self._receive)
+        return await self._reading
 
     def write(self, data: bytes) -> None:
         """See `Transport`."""
-        if self.is_over:
+        if self._is_over:
             return
-        pending = self._queued_bytes - self._written_bytes
-        if pending > MAX_PENDING_BYTES:
-            _logger.error("The client does not read: dropped with %d bytes waiting", pending)
+        if self._pending_bytes > MAX_PENDING_BYTES:
+            _log_drop(self._pending_bytes)
             self.abort()
             return
-        self._queued_bytes += len(data)
-        self._queue.put(data)
+        self._pending.append(memoryview(data))
+        self._pending_bytes += len(data)
+        if self._flushed is None:
+            self._write_pending()
 
     def abort(self) -> None:
         """See `Transport`."""
-        self._over.set()
-        self._queue.put(None)
-        if self._readable is not None:
-            _wake(self._readable)
+        self._is_over = True
+        self._pending.clear()
+        self._pending_bytes = 0
+        self._end_waiting()
+        self._stop_watching()
+        if self._reading is not None and not self._reading.done():
+            self._reading.set_result(b"")
 
     async def close(self) -> None:
-        """See `Transport`. The descriptors stay open: the process is about to end."""
-        if self.is_over:
-            return
-        self._queue.put(None)
-        try:
-            async with asyncio.timeout(_FLUSH_SECONDS):
-                await self._flushed.wait()
-        except TimeoutError:
-            _logger.info("The client left output unread")
+        """See `Transport`."""
+        if self._flushed is not None:
+            try:
+                async with asyncio.timeout(_FLUSH_SECONDS):
+                    await asyncio.shield(self._flushed)  # `abort` resolves it too
+            except TimeoutError:
+                _logger.info("The client left %d bytes unread", self._pending_bytes)
         self.abort()
 
-    async def _wait_readable(self) -> None:
-        if self.is_over:
-            return
-        self._readable = readable = self._loop.create_future()
-        try:
-            self._loop.add_reader(self._input, _wake, readable)
-        except PermissionError:
-            # epoll takes no regular files and no null device; those never make a reader wait.
-            await asyncio.sleep(0)
+    def _receive(self) -> None:
+        """The input is ready: read it, if anybody asked."""
+        reading = self._reading
+        if reading is None or reading.done():
+            self._stop_watching()
             return
         try:
-            await readable
-        finally:
+            reading.set_result(os.read(self._input, _READ_BYTES))
+        except BlockingIOError:  # somebody else made it non-blocking, and read before us
+            return
+        except OSError as error:  # a terminal that hung up, a socket that was reset
+            _logger.info("Reading from the client failed: %s", error.strerror)
+            reading.set_result(b"")
+
+    def _stop_watching(self) -> None:
+        if self._is_watching:
             self._loop.remove_reader(self._input)
+            self._is_watching = False
 
-    def _write_queued(self) -> None:
-        """The thread: write until told to stop or the client is gone."""
-        broken = False
-        while not broken and (data := self._queue.get()) is not None:
-            broken = not self._write_all(data)
-        try:
-            self._loop.call_soon_threadsafe(self._end_output, broken)
-        except RuntimeError:
-            _logger.debug("The loop was closed before the output was")
-
-    def _write_all(self, data: bytes) -> bool:
-        """Write to the client; False if it is gone, or given up."""
-        rest = memoryview(data)
-        while rest:
-            if self.is_over:
-                return False
+    def _write_pending(self) -> None:
+        """Write what can be written now; the loop calls again when there is room for the rest."""
+        pending = self._pending
+        while pending and self._writable.poll(0):
+            chunk = pending[0]
             try:
-                written = os.write(self._output, rest)
+                written = os.write(self._output, chunk[: select.PIPE_BUF])
+            except BlockingIOError:  # somebody else made it non-blocking
+                break
             except OSError as error:
                 _logger.info("Writing to the client failed: %s", error.strerror)
-                return False
-            self._written_bytes += written
-            rest = rest[written:]
-        return True
+                self.abort()
+                return
+            self._pending_bytes -= written
+            if written == len(chunk):
+                pending.popleft()
+            else:
+                pending[0] = chunk[written:]
+        if not pending:
+            self._end_waiting()
+        elif self._flushed is None:
+            self._flushed = self._loop.create_future()
+            self._loop.add_writer(self._output, self._write_pending)
 
-    def _end_output(self, broken: bool) -> None:
-        self._flushed.set()
-        if broken:
-            self.abort()
+    def _end_waiting(self) -> None:
+        if self._flushed is not None:
+            self._loop.remove_writer(self._output)
+            self._flushed.set_result(None)
+            self._flushed = None
 
 
-def _wake(waiting: "asyncio.Future[None]") -> None:
-    if not waiting.done():
-        waiting.set_result(None)
+def _log_drop(pending: int) -> None:
+    _logger.error("The client does not read: dropped with %d bytes waiting", pending)
 
 
 class StreamTransport:
@@ -195,7 +204,7 @@ class StreamTransport:
             return
         pending = self._writer.transport.get_write_buffer_size()
         if pending > MAX_PENDING_BYTES:
-            _logger.error("The client does not read: dropped with %d bytes waiting", pending)
+            _log_drop(pending)
             self.abort()
             return
         self._writer.write(data)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from branchline.render import draw_rows, plain_text, short_age, short_count
+from branchline.terminal.rows import draw_rows, plain_text, short_age, short_count
 
 NOW = datetime(2026, 3, 3, 12, tzinfo=UTC)
 TWO_DAYS_AGO = "2026-03-01T11:00:00.000Z"
@@ -148,7 +148,7 @@ def test_after_a_run_a_branch_hangs_from_the_run_and_the_path_goes_on() -> None:
 
 
 def test_a_window_that_begins_inside_a_branch_draws_its_lanes() -> None:
-    inside = branch("g", "inside", "far above", guides=[0, 1])
+    inside = branch("g", "inside", "far above", guides=[0, 1], foldable=True)
     head = branch("h", "next branch", "farther above", foldable=True, last=True)
     lines = draw([inside, head])
     assert lines[0].startswith("┃ │  ○ inside ")
@@ -190,6 +190,11 @@ def test_a_long_name_of_a_folded_branch_is_cut_and_what_it_hides_is_not() -> Non
     line = draw([row("a", "root"), folded])[1]
     assert "… · 7 messages" in line
     assert cell_len(line) <= 72
+
+
+def test_a_failure_is_seen_however_long_the_text_is() -> None:
+    (line,) = draw([row("a", "long " * 40, role="toolResult", error=True)])
+    assert "… ✗ " in line
 
 
 def test_a_long_label_is_cut() -> None:

@@ -209,17 +209,17 @@ class _Pen:
             entry_id = _fill(entry_id, self._id_width) + " "
         lanes = self._lanes(row, begins_branch, trunk_is_covered)
         before = cell_len(entry_id) + cell_len(lanes)
-        hidden = _crop(self._hidden(row), room - before, self._signs.cut)
-        room_for_body = room - before - cell_len(hidden)
+        ending = _crop(self._ending(row), room - before, self._signs.cut)
+        room_for_body = room - before - cell_len(ending)
         body = _crop(self._body(row, begins_branch), room_for_body, self._signs.cut)
         line = (
             self._paint(_DIM, entry_id)
             + self._paint(_CYAN, lanes)
-            + self._paint(self._style(row), body + hidden)
+            + self._paint(self._style(row), body + ending)
         )
         if not self._with_columns:
             return line
-        blanks = " " * (room + 1 - before - cell_len(body + hidden))
+        blanks = " " * (room + 1 - before - cell_len(body + ending))
         mark = _fill(_crop(self._mark(row), mark_width, self._signs.cut), mark_width)
         numbers = self._numbers(row)
         return (line + blanks + self._paint(_GREEN, mark) + self._paint(_DIM, numbers)).rstrip()
@@ -254,10 +254,6 @@ class _Pen:
             return f"{signs.tool} {text}"
         if row["folded"]:
             return f"{signs.folded} {text}"
-        if row["context"] in ("omitted", "replaced"):
-            text += f" ({row['context']})"
-        if row["error"]:
-            text += f" {signs.failed}"
         in_lane = row["type"] == "compaction" and row["depth"] == 0 and not row["isLeaf"]
         sign = "" if in_lane else self._sign(row)
         if row["foldable"] and begins_branch:
@@ -283,11 +279,15 @@ class _Pen:
                 sign = signs.other
         return sign + " "
 
-    def _hidden(self, row: Row) -> str:
-        if row["hidden"] is None or row["type"] == "run":
+    def _ending(self, row: Row) -> str:
+        """What is to be seen however long the text is."""
+        if row["type"] == "run":
             return ""
-        count = row["hidden"]["messages"]
-        return f"{self._signs.separator}{count} message{'' if count == 1 else 's'}"
+        if row["hidden"] is not None:
+            count = row["hidden"]["messages"]
+            return f"{self._signs.separator}{count} message{'' if count == 1 else 's'}"
+        changed = f" ({row['context']})" if row["context"] in ("omitted", "replaced") else ""
+        return f"{changed} {self._signs.failed}" if row["error"] else changed
 
     def _mark(self, row: Row) -> str:
         marks = []

@@ -1,0 +1,46 @@
+"""One request answered in this process, without a daemon: what the command line is made of."""
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from branchline.errors import BranchlineError
+from branchline.handlers import HANDLERS
+from branchline.handlers.connection import Connection
+from branchline.service.client import Client
+from branchline.service.registry import Registry
+
+
+def run_method(method: str, params: object, folders: Sequence[Path]) -> Any:
+    """Answer one request.
+
+    ``params`` is an instance of the method's params class. Raises `BranchlineError`.
+    """
+
+    async def answer() -> object:
+        async with anyio.create_task_group() as tasks:
+            registry = Registry(os.environ, tasks)
+            client = Client(lambda _method, _params: None)
+            client.configure(None, folders)
+            try:
+                result = await HANDLERS[method](Connection(client, registry), params)
+            finally:
+                tasks.cancel_scope.cancel()
+                registry.close()
+        return result
+
+    return _run(answer)
+
+
+def _run(work: Callable[[], Awaitable[Any]]) -> Any:
+    """Run async work to its end; an error of ours comes out as itself."""
+    try:
+        return anyio.run(work)
+    except BaseExceptionGroup as group:
+        first = group.exceptions[0]
+        if len(group.exceptions) == 1 and isinstance(first, BranchlineError):
+            raise first from None
+        raise

@@ -1,0 +1,1 @@
+"""Results of the protocol drawn as text for a terminal. Nothing is printed here."""
