@@ -9,7 +9,8 @@
     ├── LeafChanged (4004)         the leaf is not where the client thinks
     ├── FileChanged (4005)         the file was replaced, truncated or deleted under us
     ├── ReadOnly (4006)            this session may not be written
-    └── StorageFailure (4008)      disk full, no permission, I/O error; nothing was added
+    ├── StorageFailure (4008)      disk full, no permission, I/O error; nothing was added
+    └── SummaryFailed (4010)       no usable summary came; nothing was stored
 
 The message names the thing, the numbers and what to do; `facts` carries the same as data.
 No message or fact ever holds session text, a key or a traceback.
@@ -145,6 +146,27 @@ class StorageFailure(BranchlineError):
             f"Cannot {doing} {path}: {error.strerror or error} ({name})",
             path=str(path),
             errno=name,
+        )
+
+
+class SummaryFailed(BranchlineError):
+    """A provider refused, failed, or gave a text that cannot be used. Nothing was stored.
+
+    ``provider`` is who was asked, ``status`` its HTTP status if there was one, ``retryable``
+    whether asking again may help. ``problem`` is in our words: never what the provider said.
+    """
+
+    code = 4010
+    kind = "summaryFailed"
+
+    def __init__(
+        self, provider: str, problem: str, *, status: int | None = None, retryable: bool = False
+    ) -> None:
+        super().__init__(
+            f"The summary failed: {provider} {problem}; nothing was stored",
+            provider=provider,
+            status=status,
+            retryable=retryable,
         )
 
 

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchline.wire.framing import MAX_MESSAGE_BYTES, Event, Frame, Framer, Malformed, frame
@@ -118,6 +118,7 @@ PIECES = st.lists(
 )
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(PIECES, st.data())
 def test_any_split_gives_the_same_events(pieces: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(pieces)
@@ -126,6 +127,7 @@ def test_any_split_gives_the_same_events(pieces: list[bytes], data: st.DataObjec
     assert feed(*chunks) == feed(stream)
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.binary(max_size=50), max_size=5))
 def test_every_byte_on_its_own_gives_every_body(wanted: list[bytes]) -> None:
     stream = b"".join(map(frame, wanted))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchline.absent import ABSENT, Absent
@@ -147,6 +147,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.dictionaries(st.sampled_from(keys_of(Sample)), JSON))
 def test_any_json_is_read_or_refused(params: dict[str, object]) -> None:
     try:

@@ -32,6 +32,8 @@ SessionInfo = dict[str, Any]
 
 _EDGE_BYTES: Final = 256 * 1024
 """How much of a large file's head and tail a listing reads."""
+_LATEST: Final = 253_402_300_799_000
+"""The last second of the year 9999, in milliseconds: a timestamp has four digits for the year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def _first_message(tree: Tree, bodies: Bodies) -> str | None:
 def message_time(entry: Entry) -> str | None:
     """When a message was sent, as ISO 8601: its own timestamp (milliseconds), else the entry's."""
     sent = message_of(entry).get("timestamp")
-    if isinstance(sent, (int, float)) and not isinstance(sent, bool) and 0 < sent < 8.64e15:
+    if isinstance(sent, (int, float)) and not isinstance(sent, bool) and 0 < sent < _LATEST:
         return _iso(sent / 1000)
     timestamp = entry.get("timestamp")
     return timestamp if isinstance(timestamp, str) else None

@@ -56,7 +56,7 @@ def create_session_file(path: Path, content: bytes) -> None:
     `StorageFailure`; then there is no file, or the empty one.
     """
     try:
-        _make_private_folders(path.parent)
+        make_private_folders(path.parent)
         descriptor, is_new = _create_or_open_empty(path)
         try:
             written = os.write(descriptor, content)
@@ -104,7 +104,7 @@ def lies_in(folder: str, parents: list[str]) -> bool:
     )
 
 
-def _make_private_folders(folder: Path) -> None:
+def make_private_folders(folder: Path) -> None:
     """Make the missing folders with mode 0700, whatever the umask."""
     missing: list[Path] = []
     while not folder.is_dir():

@@ -13,6 +13,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from branchline.errors import StorageFailure
+from branchline.log.locations import make_private_folders
 
 WAIT_SECONDS: Final = 10.0
 """How long one write waits for another program's; a write takes milliseconds."""
@@ -31,8 +32,7 @@ class SessionLock:
     def acquire(self) -> None:
         """Take the lock. Raises `StorageFailure` if it cannot be made or had in time."""
         try:
-            if not self._path.parent.is_dir():
-                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folders(self._path.parent)
             self._lock.acquire()
         except Timeout as error:
             waited = OSError(errno.EAGAIN, f"another program has held it for {WAIT_SECONDS:.0f} s")

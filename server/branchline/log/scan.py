@@ -46,7 +46,7 @@ from branchline.log.format import (
     read_header,
 )
 from branchline.log.migrate import VersionOneIds, upgrade
-from branchline.log.recovery import looks_like_record, salvage
+from branchline.log.recovery import salvage
 from branchline.tree.index import Columns
 from branchline.tree.tokens import entry_tokens
 
@@ -111,6 +111,7 @@ class LineScanner:
         self._verified = verified
         self._non_blank = 0
         self._header_index = 0
+        self._handed_over = 0
         self._given_up = False
         self._version_one: VersionOneIds | None = None
         self._version_one_ids: set[str] = set()
@@ -151,30 +152,31 @@ class LineScanner:
         if not content:
             if not rest.strip(BLANK):
                 return 0
-            self._warn_unfinished(rest, offset)
+            self._warn_unfinished(rest, offset, self.lines + 1)
             return 0
         start = rest.find(content)
         body = content.removeprefix(BOM) if offset + start == 0 else content
-        with_ids = self.version > 1
         try:
             value = codec.decode(body)
         except codec.DecodeError:
             value = None
-        if looks_like_record(value, with_ids=with_ids) or read_header(value):
+        whole = salvage(content, with_ids=self.version > 1).records if self.header else []
+        settled = start + whole[-1][1] if whole else 0
+        if settled == start + len(content) or read_header(value):
             self.lines += 1
             self._take_line(rest, offset)
             self._warn("no-final-newline", "The last line has no line end", offset, len(rest))
             return len(rest)
-        whole = salvage(content, with_ids=with_ids).records if self.header is not None else []
-        self._take_records(content, whole, offset + start)
-        settled = start + whole[-1][1] if whole else 0
-        self._warn_unfinished(rest[settled:], offset + settled)
+        if whole:
+            self.lines += 1
+            self._non_blank += 1
+            self._take_records(content, whole, offset + start)
+        self._warn_unfinished(rest[settled:], offset + settled, self.lines + (not whole))
         return settled
 
-    def _warn_unfinished(self, rest: bytes, offset: int) -> None:
+    def _warn_unfinished(self, rest: bytes, offset: int, line: int) -> None:
         message = f"The last record is unfinished: {len(rest)} bytes without a line end"
-        warning = SessionWarning("torn-tail", message, self.lines + 1, offset, len(rest))
-        self.warnings.append(warning)
+        self.warnings.append(SessionWarning("torn-tail", message, line, offset, len(rest)))
 
     def begin_batch(self, *, mid_line: bool) -> None:
         """Start to collect anew: what was found so far was taken over by the caller.
@@ -182,6 +184,7 @@ class LineScanner:
         From here on every line is parsed. ``mid_line``: what is fed next goes on in the line that
         was read last.
         """
+        self._handed_over += len(self.columns)
         self.columns = Columns()
         self.places = Places()
         self.warnings = []
@@ -312,7 +315,7 @@ class LineScanner:
             self._version_one = VersionOneIds(header.id)
 
     def _take_entry(self, entry: Entry, entry_id: str, raw: bytes, offset: int) -> None:
-        ordinal = len(self.columns)
+        ordinal = self._handed_over + len(self.columns)
         if self._version_one is not None and "firstKeptEntryIndex" in entry:
             self.first_kept[ordinal] = self._version_one.first_kept(entry)
         entry = upgrade(entry, self.version, self.first_kept.get(ordinal))

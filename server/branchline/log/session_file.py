@@ -210,6 +210,8 @@ class SessionFile:
         self.warnings.extend(scanner.warnings)
         for offset, length in zip(scanner.places.offsets, scanner.places.lengths, strict=True):
             self.places.add(offset, length)
+        if self.header.version < 2:
+            self._parent_ids.extend(scanner.columns.parent_ids)
         self._remember()
         torn = any(one.code == "torn-tail" for one in scanner.warnings)
         return Batch(scanner.columns, scanner.places, scanner.warnings, torn)

@@ -44,11 +44,12 @@ def select(infos: Sequence[SessionInfo], wanted: Wanted, cursor: str | None, lim
         shown = _thread(shown)
     start = 0
     if cursor is not None:
-        path = _path_of(cursor)
-        start = next((at + 1 for at, info in enumerate(shown) if info["path"] == path), len(shown))
-    page = shown[start : start + limit]
-    more = start + limit < len(shown)
-    return Page(page, len(shown), _cursor(page[-1]) if more and page else None)
+        end, path = _read_cursor(cursor)
+        # If that session is gone, what came after it stands one place before.
+        start = next((at + 1 for at, info in enumerate(shown) if info["path"] == path), end - 1)
+    end = start + limit
+    page = shown[start:end]
+    return Page(page, len(shown), _cursor(end, page[-1]) if end < len(shown) else None)
 
 
 def _is_wanted(info: SessionInfo, wanted: Wanted) -> bool:
@@ -97,13 +98,15 @@ def _head(info: SessionInfo, by_path: dict[str, SessionInfo]) -> SessionInfo:
     return info
 
 
-def _cursor(info: SessionInfo) -> str:
-    return base64.urlsafe_b64encode(info["path"].encode("utf-8", "surrogateescape")).decode()
+def _cursor(end: int, info: SessionInfo) -> str:
+    text = f"{end} {info['path']}"
+    return base64.urlsafe_b64encode(text.encode("utf-8", "surrogateescape")).decode()
 
 
-def _path_of(cursor: str) -> str:
+def _read_cursor(cursor: str) -> tuple[int, str]:
     try:
         raw = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
+        end, _, path = raw.decode("utf-8", "surrogateescape").partition(" ")
+        return max(1, int(end)), path
     except ValueError:
         raise InvalidParams("cursor", "must be a nextCursor of an earlier answer") from None
-    return raw.decode("utf-8", "surrogateescape")

@@ -25,8 +25,8 @@ from branchline.entries import (
 )
 from branchline.errors import InvalidEntry
 from branchline.log.format import milliseconds, new_id, now
-from branchline.tree.context import EDITABLE
 from branchline.tree.index import NONE, Bodies, Tree
+from branchline.tree.selection import EDITABLE
 
 MAX_ID_LENGTH: Final = 200
 _REFUSED_TYPES: Final = frozenset({"session", "leaf"})

@@ -305,6 +305,7 @@ class Session(SessionView):
             with anyio.CancelScope(shield=True):
                 if self.read_only_because is not None or self.file is None:
                     raise ReadOnly(self.path, self.read_only_because or "it has no file yet")
+                await self._ingest(await to_thread.run_sync(self.file.read_tail))
                 found = {one.code for one in self.warnings(at_leaf=False)}
                 backup = await self._replace_file() if found & MENDED else None
         return backup

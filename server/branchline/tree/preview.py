@@ -21,6 +21,7 @@ from branchline.entries import (
     text_of,
     tool_calls,
 )
+from branchline.tree.chat import BRANCH_INTRODUCTION
 
 PREVIEW_UNITS: Final = 200
 """The longest preview, in UTF-16 code units (protocol.md, Row)."""
@@ -32,7 +33,6 @@ _ENOUGH = 4_000  # characters that are looked at for a preview of a text of any 
 _MAIN_ARGUMENTS = (
     "path", "file_path", "filePath", "command", "pattern", "query", "url", "target_file"
 )  # fmt: skip
-_SUMMARY_INTRODUCTION = "The user explored a different conversation branch before returning here."
 
 # What a terminal would obey, or what turns the order of the text around, goes without a trace.
 _REMOVED = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|[\u202a-\u202e\u2066-\u2069]")
@@ -130,7 +130,7 @@ def describe(entry: Entry, kind: int, argument: str | None = None) -> str:
         case Kind.COMPACTION:
             return f"compacted: {_first_statement(summary_of(entry))}"
         case Kind.BRANCH_SUMMARY:
-            return summary_of(entry).lstrip().removeprefix(_SUMMARY_INTRODUCTION)
+            return summary_of(entry).lstrip().removeprefix(BRANCH_INTRODUCTION)
         case _:
             return _describe_bookkeeping(entry, kind)
 

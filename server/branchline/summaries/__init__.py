@@ -1,0 +1,1 @@
+"""Summaries: what to summarise (pure), and who writes it."""
