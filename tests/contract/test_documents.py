@@ -160,9 +160,9 @@ def warning_codes() -> Iterator[str]:
                 case ast.Call(
                     func=ast.Name(id="SessionWarning" | "Problem")
                     | ast.Attribute(attr="_warn" | "_miss"),
-                    args=[code, *_],
+                    args=arguments,
                 ):
-                    yield from codes_in(code)
+                    yield from codes_in(arguments[0])
 
 
 def test_the_protocol_lists_every_warning_and_no_other() -> None:

@@ -155,8 +155,11 @@ def _rewrite(path: str, die_at: int | None) -> None:
 
 
 def _main() -> None:
+    ended: int | None = None
     for line in sys.stdin:
         task = json.loads(line)
+        if ended is not None:
+            os.waitpid(ended, 0)  # only now: until here nobody else could get this id, and be killed
         pid = os.fork()
         if pid == 0:
             _say(f"pid {os.getpid()}")
@@ -165,8 +168,11 @@ def _main() -> None:
             else:
                 _rewrite(task["path"], task.get("die_at"))
             os._exit(0)
-        _, status = os.waitpid(pid, 0)
-        _say(f"ended {os.waitstatus_to_exitcode(status)}")
+        result = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        assert result is not None
+        killed = result.si_code != os.CLD_EXITED
+        _say(f"ended {-result.si_status if killed else result.si_status}")
+        ended = pid
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import pytest
 
 from branchline.demo.client import Client
+from tests.e2e.talk import SAMPLE, Talk, write_session
 
 TESTS = Path(__file__).resolve().parents[1]
 CASES = TESTS / "cases"
@@ -118,3 +119,9 @@ def copy_session(agent_dir: Path) -> Callable[..., Path]:
         return target
 
     return copy
+
+
+@pytest.fixture
+def talk(daemon: StartDaemon, agent_dir: Path) -> Talk:
+    """The sample session, open in a daemon."""
+    return Talk(daemon(), write_session(agent_dir / "sessions" / "--w--", *SAMPLE))

@@ -10,11 +10,9 @@ import pytest
 
 from branchline.demo.client import Client
 from tests.e2e.conftest import CASES, StartDaemon
-from tests.e2e.world import add_bytes, codes, user
+from tests.e2e.world import SLACK, add_bytes, codes, user
 
 CopySession = Callable[..., Path]
-SLACK = 4
-"""A promised time is asserted with this much slack."""
 
 
 def warned(warnings: list[dict[str, Any]], code: str) -> list[dict[str, Any]]:

@@ -227,15 +227,15 @@ class TestAnotherFile:
     def test_nothing_is_written_and_clients_are_told(
         self, watched: Watched, change: Callable[[Path], None], method: str
     ) -> None:
-        params: dict[str, Any] = {
+        params: dict[str, dict[str, Any]] = {
             "append": {"entries": [user("ours")]},
             "tree": {},
             "switchLeaf": {"targetId": "a0000001", "position": "at"},
-        }[method]
+        }
         change(watched.path)
         before = {path: path.read_bytes() for path in watched.path.parent.iterdir()}
         with pytest.raises(DaemonError) as refused:
-            watched.ask(method, **params)
+            watched.ask(method, **params[method])
         assert refused.value.code == 4005
         assert refused.value.data["kind"] == "fileChanged"
         after = {path: path.read_bytes() for path in watched.path.parent.iterdir()}

@@ -12,10 +12,8 @@ import pytest
 
 from branchline.demo.client import Client
 from tests.e2e.conftest import SERVE, StartDaemon
-from tests.e2e.world import raw_daemon, record, strict, user
+from tests.e2e.world import SLACK, raw_daemon, record, strict, user
 
-SLACK = 4
-"""A promised time is asserted with this much slack."""
 CHARACTERS = 5_000_000
 DEEP = 50_000
 TIMESTAMP = "2026-02-03T10:00:01.000Z"

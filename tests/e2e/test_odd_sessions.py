@@ -1,4 +1,4 @@
-"""Old and newer versions, unknown types, numbers and texts that do not survive a careless reader."""
+"""Old and newer versions, unknown types, and what does not survive a careless reader."""
 
 import json
 from collections.abc import Callable

@@ -111,9 +111,7 @@ def test_a_thousand_appends_of_two_daemons_are_a_thousand_lines(
     assert [entry["parentId"] for entry in added] == parents
 
 
-def test_a_program_without_locks_loses_nothing_either(
-    daemon: StartDaemon, path: Path
-) -> None:
+def test_a_program_without_locks_loses_nothing_either(daemon: StartDaemon, path: Path) -> None:
     client = daemon(FLUSH, seconds=240)
     client.request("session/open", {"session": str(path)})
 

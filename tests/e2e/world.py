@@ -16,6 +16,9 @@ from tests.unit.wire_client import DEADLINE, framed, notification, request
 
 Json = Any
 
+SLACK = 4
+"""A promised time is asserted with this much slack."""
+
 
 class FileState(NamedTuple):
     """All of a file or folder that opening a session must leave alone."""

@@ -118,7 +118,7 @@ def test_an_empty_file_may_be_initialised(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.touch(0o640)
     create_session_file(path, b"content\n")
-    assert (path.read_bytes(), mode(path)) == (b"content\n", 0o600)
+    assert (path.read_bytes(), mode(path)) == (b"content\n", 0o640)
 
 
 def test_a_folder_that_cannot_be_made_is_a_storage_failure(tmp_path: Path) -> None:

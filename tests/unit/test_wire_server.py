@@ -181,6 +181,21 @@ def test_a_refused_initialize_can_be_tried_again(connect: Connect) -> None:
     assert "result" in client.initialize()
 
 
+def test_initialize_can_be_cancelled(connect: Connect) -> None:
+    owner = Owner()
+    owner.hangs = True
+    client = connect(owner).client
+    client.send(
+        request("initialize", {"capabilities": {}}, 1),
+        request("session/append", append({}), 2),
+        notification("$/cancelRequest", {"id": 1}),
+    )
+    assert code_of(client.receive()) == -32800
+    assert code_of(client.receive()) == -32002  # what had waited behind it
+    owner.hangs = False
+    assert "result" in client.initialize()
+
+
 def test_requests_before_initialize_are_refused(connect: Connect) -> None:
     client = connect().client
     for method in ("session/append", "shutdown", "no/such"):

@@ -34,6 +34,7 @@ class Owner:
 
     def __init__(self, *refusals: errors.BranchlineError) -> None:
         self.refusals = list(refusals)
+        self.hangs = False
         self.options: object = None
         self.folders: list[str] = []
         self.capabilities: Mapping[str, Any] = {}
@@ -47,6 +48,8 @@ class Owner:
         capabilities: Mapping[str, Any],
     ) -> None:
         await asyncio.sleep(0)
+        if self.hangs:
+            await anyio.sleep_forever()
         if self.refusals:
             raise self.refusals.pop(0)
         self.options = initialization_options

@@ -45,13 +45,15 @@ class Meter:
         current = leaf
         while current not in (NONE, known_at):
             kind = self._tree.kinds[current]
+            provider = model_id = None
             if kind == Kind.MODEL_CHANGE:
                 facts = self._tree.facts[current]
-                known = {"provider": facts.get("provider"), "modelId": facts.get("modelId")}
-                break
-            if kind == Kind.ASSISTANT:
+                provider, model_id = facts.get("provider"), facts.get("modelId")
+            elif kind == Kind.ASSISTANT:
                 message = message_of(self._bodies.entry(current))
-                known = {"provider": message.get("provider"), "modelId": message.get("model")}
+                provider, model_id = message.get("provider"), message.get("model")
+            if isinstance(provider, str) and isinstance(model_id, str):
+                known = {"provider": provider, "modelId": model_id}
                 break
             current = self._tree.parents[current]
         if current == NONE:

@@ -338,7 +338,7 @@ class BranchlineProtocol(LanguageServerProtocol):
             self._server.transport.abort()
 
     async def finish(self) -> None:
-        """The connection is over: end what is still running. Takes at most three seconds."""
+        """The connection is over: end what is still running. Takes at most four seconds."""
         if self._parent_watch is not None:
             self._parent_watch.cancel()
         if self.state is State.INITIALIZING:

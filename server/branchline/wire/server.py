@@ -79,7 +79,7 @@ async def serve_connection(server: BranchlineServer) -> int:
     """Serve until the client leaves, by ``exit``, end of input, a broken pipe or its own death.
 
     Gives the exit code for a process that had only this client: 0 if ``shutdown`` came first,
-    else 1. Returns at most four seconds after the end. A handler that ignores cancellation, or a
+    else 1. Returns at most five seconds after the end. A handler that ignores cancellation, or a
     thread of its own, may still run then: a process that must be gone has to leave by `os._exit`.
     """
     protocol, transport, framer = server.protocol, server.transport, Framer()
