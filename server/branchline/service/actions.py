@@ -90,8 +90,9 @@ async def edit(
             content = shown.get("content")
             if isinstance(content, str):
                 shown = {"content": [{"type": "text", "text": content}]}
-        fields = {"type": "context_edit", "targetId": target_id, "replacement": shown}
-        return make_addition(tree, tree.leaf, [fields])
+        factory = EntryFactory(tree, tree.leaf)
+        factory.add({"type": "context_edit", "targetId": target_id, "replacement": shown})
+        return Addition(list(factory.made.values()), factory.last_id)
 
     return await session.change(client, prepare)
 
@@ -130,7 +131,17 @@ class Switched:
 
 
 def plan_switch(session: Session, tree: Tree, switch: Switch) -> Plan:
-    """Where the leaf would go, and what would be left behind. Raises `NotFound`."""
+    """Where the leaf would go, and what would be left behind.
+
+    Raises `NotFound`; `LeafChanged`, `InvalidParams` and `InvalidEntry` for what the move itself
+    would be refused for.
+    """
+    if (switch.mode == "text") != (switch.text is not None):
+        problem = "is needed in mode text" if switch.text is None else "belongs to mode text"
+        raise InvalidParams("summary.text", problem)
+    if switch.text is not None and not switch.text.strip():
+        raise InvalidEntry("summary.text", "must not be blank")
+    session.expect_leaf(switch.expected_leaf_id)
     target = session.place(switch.target_id)
     new_leaf, editor = tree.leaf, None
     if target != tree.leaf:
@@ -144,11 +155,6 @@ async def switch_leaf(session: Session, client: Client, switch: Switch) -> Switc
 
     One write: the summary becomes the leaf, a label goes on it or else on the target.
     """
-    if (switch.mode == "text") != (switch.text is not None):
-        problem = "is needed in mode text" if switch.text is None else "belongs to mode text"
-        raise InvalidParams("summary.text", problem)
-    if switch.text is not None and not switch.text.strip():
-        raise InvalidEntry("summary.text", "must not be blank")
     made: list[tuple[Plan, str | None, Entry | None]] = []
 
     def prepare(tree: Tree) -> Addition | None:
@@ -169,12 +175,12 @@ def _moved(tree: Tree, plan: Plan, switch: Switch) -> tuple[Addition | None, Ent
     if switch.text is not None:
         from_id = tree.id_of(plan.old_leaf) or NO_ORIGIN
         fields = {"type": "branch_summary", "fromId": from_id, "summary": switch.text}
-        summary = factory.add(fields, "summary")
+        summary = factory.add(fields, "summary.")
     place = summary["id"] if summary else tree.id_of(plan.new_leaf)
     labelled = summary["id"] if summary else switch.target_id
     if switch.label is not None and switch.label.strip() and labelled is not None:
         fields = {"type": "label", "targetId": labelled, "label": switch.label.strip()}
-        factory.add(fields, "label")
+        factory.add(fields)
         factory.move(place)
     elif summary is None and plan.new_leaf != plan.old_leaf:
         factory.move(place)
