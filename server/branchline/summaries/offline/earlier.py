@@ -9,21 +9,23 @@ from typing import Final
 
 from branchline.summaries import sections
 from branchline.summaries.offline.names import see
-from branchline.summaries.offline.notes import EARLIER, Goal, Notes, Statement, statement
+from branchline.summaries.offline.notes import (
+    EARLIER,
+    NOW,
+    Goal,
+    Notes,
+    Statement,
+    statement,
+    unlabelled,
+)
 from branchline.summaries.offline.wording import code, code_in, prose, said, sentences
 from branchline.tree.chat import BRANCH_INTRODUCTION
 
-NOW: Final = "Now: "
-FIRST: Final = "First: "
-EARLIER_GOAL: Final = "Then: "
-NOT_ANSWERED: Final = "Not answered yet: "
-UNDER_WAY: Final = "Under way: "
 WAITING: Final = "The user has to answer: "
 NAMED: Final = {"paths": "Paths: ", "identifiers": "Names: ", "urls": "URLs: "}
 """The lines of names, by attribute of `Names`; written by `layout` and read back here."""
 MENDED: Final = "Errors met and mended: "
 
-_LABEL = re.compile(rf"^(?:{NOW}|{FIRST}|{EARLIER_GOAL}|{NOT_ANSWERED}|{UNDER_WAY})+")
 _ITEM = re.compile(r"[-*+]\s|\d{1,2}[.)]\s")
 _BRANCH_ITEMS = 4  # items of one section that are taken over from one branch summary
 _BRANCH_TITLE = 120  # characters of a branch's goal in the line about it
@@ -42,9 +44,7 @@ def take_previous(notes: Notes, text: str) -> None:
     _take_goals(notes, items(sections.GOAL))
     notes.rules += items(sections.CONSTRAINTS)
     notes.finished += items(sections.PROGRESS) + items(sections.DONE)
-    notes.begun += [
-        statement(_LABEL.sub("", one.text), EARLIER) for one in items(sections.IN_PROGRESS)
-    ]
+    notes.begun += items(sections.IN_PROGRESS)
     for one in items(sections.BLOCKED):
         notes.progress.seed(one.text, code_in(one.text))
     notes.choices += items(sections.DECISIONS)
@@ -66,7 +66,7 @@ def take_branch(notes: Notes, text: str) -> None:
     def items(section: sections.Section) -> list[Statement]:
         return _items(parsed.get(section.title, ""))
 
-    goal = " ".join(_LABEL.sub("", one.text) for one in items(sections.GOAL)[:1])
+    goal = " ".join(unlabelled(one.text) for one in items(sections.GOAL)[:1])
     why = " ".join(one.text for one in items(sections.WHY_LEFT)[:3])
     name = prose(goal, _BRANCH_TITLE).rstrip(".。") or "another branch"
     parts = [f"A branch was left ({name})" + (f": {why}" if why else "")]
@@ -85,7 +85,7 @@ def _take_goals(notes: Notes, items: list[Statement]) -> None:
     """The goals of an earlier summary, the newest last again."""
     newest = [one for one in items if one.text.startswith(NOW)]
     for one in [one for one in items if one not in newest] + newest:
-        text = _LABEL.sub("", one.text)
+        text = unlabelled(one.text)
         wishes = [statement(part, EARLIER) for part in sentences(text)]
         if wishes:
             notes.goals.append(Goal(wishes, EARLIER))

@@ -25,6 +25,7 @@ from branchline.tree.messages import failed, pair_results
 
 _LONGEST_SENTENCE = 1_000  # characters of a sentence that are looked at
 _MOST_WISHES = 12  # sentences of one message that count as what it asks for
+_SHORTEST_WISH = 10  # characters of a clause that can ask for something
 _SHORTEST_RESULT = 10  # characters of a result that says more than that there is one
 _STALE_TURNS = 6  # requests after which a plan that nobody came back to is forgotten
 
@@ -34,6 +35,11 @@ _MEASURED = re.compile(
     r"|px|fps|rows?|lines?|requests?|tokens?|users?|files?|tests?|times|x|Hz|million|Sekunden?"
     r"|Minuten?|Stunden?|Zeilen|Dateien|Tests|Mal|Millionen)\b"
     r"|\d[\d.,]*\s*(?:秒|分钟?|毫秒|ミリ秒|小时|時間|行|件|个|個|倍|万|億|亿|次|回)"
+)
+_COMMA = re.compile(r"[,;\uff0c\uff1b、]\s*|\s+(?=and\b|und\b|but\b|aber\b)")
+_CONDITION = re.compile(
+    r"(?:if|when|while|unless|since|wenn|falls|sobald|da|如果|若|当|もし)\b|如果|当|もし",
+    re.IGNORECASE,
 )
 _PICK = re.compile(
     r"\W*(?:(?:option|variante?|nummer|number|nr\.?|the|plan|方案|选|第|案)\s*)?#?(\d)\s*"
@@ -145,7 +151,7 @@ class _Reader:
             notes.choose(sentence, at)
         if is_rule and not lifted:
             notes.add_rule(sentence if serious == sentence else _without(serious), at)
-            return False
+            return _asks_first(serious)
         if serious != sentence and len(features(serious)) < 4:
             return False  # small talk and nothing else
         if troubled and not asks and self._last_reply_at != EARLIER:
@@ -317,6 +323,17 @@ def _sentences(line: Line) -> list[str]:
 
 def _is_question(sentence: str) -> bool:
     return _QUESTION.search(sentence) is not None
+
+
+def _asks_first(sentence: str) -> bool:
+    """Whether a sentence with a rule asks for something before it."""
+    first, comma, _ = _COMMA.sub("\n", sentence, count=1).partition("\n")
+    return bool(
+        comma
+        and len(first) >= _SHORTEST_WISH
+        and not _CONDITION.match(first)
+        and not CUES.rule.search(first)
+    )
 
 
 def _without(serious: str) -> str:

@@ -121,7 +121,9 @@ ENGLISH: Final = Language(
         | \beverything\s(?:is\s)?(?:done|finished|implemented)
     """,
     open=r"""
-        \bnot\s(?:yet|checked|tested|done|implemented|verified|handled|covered|been|finished
+        \bnot\s(?:\w+\s){1,2}yet\b
+        | \bnot\s(?:written|added|passing|working|ready|released)\b
+        | \bnot\s(?:yet|checked|tested|done|implemented|verified|handled|covered|been|finished
         |fixed)\b
         | \bstill\s(?:needs?|to|open|missing|fail\w*|broken|todo|has|have)\b
         | \bremain(?:s|ing)\b

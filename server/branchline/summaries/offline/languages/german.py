@@ -87,7 +87,8 @@ GERMAN: Final = Language(
     """,
     open=r"""
         \bnoch\s(?:nicht|offen|zu|ausstehend|kein\w*)\b | \b(?:offen|ausstehend|fehlt|fehlen)\b
-        | \bnicht\s(?:geprüft|getestet|fertig|erledigt|behoben)\b | \bsteht\b.*\baus\b
+        | \bnicht\s(?:geprüft|getestet|fertig|erledigt|behoben|geschrieben|ergänzt
+          |umgesetzt|umgestellt|angepasst)\b | \bsteht\b.*\baus\b
         | \bsobald\b
         | \bbleibt\snoch\b
     """,
