@@ -8,8 +8,8 @@ Deliberate differences, and so not compared (format.md names them):
   when it asks; they are compared as Pi folds them. A fold that says nothing is no message for us.
 * Entry types that a version of Pi does not know are rows without text in its tree, and so are
   ``active_tools_change`` and ``leaf``, which have no row in ours.
-* Siblings stand in the order of the file, the active branch first. Pi takes the order of timestamps,
-  and where an entry without a row stands between, of its timestamp.
+* Siblings stand in the order of the file, the active branch first. Pi takes that of the timestamps,
+  and a row below an entry without a row has the place of that entry.
 * An assistant message with calls only has a row where it is the leaf. Behind a move record it is
   the leaf for us, not for Pi.
 """

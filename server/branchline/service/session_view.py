@@ -134,7 +134,9 @@ class SessionView:
         """
         if self.file is None:
             return []
-        root = next(iter(self.tree.path(self.tree.leaf)), NONE)
+        root = NONE
+        if any(one.code == "orphan" for one in self.tree.problems):  # an append asks, too
+            root = next(iter(self.tree.path(self.tree.leaf)), NONE)
         problems = [
             self._with_reach(one) if one.code == "orphan" and one.ordinal == root else one
             for one in self.tree.problems

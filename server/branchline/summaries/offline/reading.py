@@ -19,6 +19,7 @@ from branchline.summaries.offline.notes import (
     keep,
     statement,
     turned_down,
+    unlabelled,
 )
 from branchline.summaries.offline.wording import Line, features, said, sentences
 from branchline.tree.messages import failed, pair_results
@@ -223,7 +224,7 @@ class _Reader:
         results: list[Statement] = []
         unfinished: list[Statement] = []
         for sentence in stated:
-            is_plan = CUES.plan.search(sentence) is not None
+            is_plan = CUES.intent.search(sentence) is not None
             is_open = CUES.open.search(sentence) is not None
             is_trouble = CUES.failed.search(sentence) is not None
             if _is_question(sentence):
@@ -279,6 +280,8 @@ class _Reader:
             since = min((one.at for one in notes.complaints), default=newest)
             if notes.progress.last_success > since:
                 notes.complaints = []
+        else:  # answered, if not with a result
+            notes.begun = [one for one in notes.begun if unlabelled(one.text) == one.text]
         if results or unfinished:
             notes.unfinished = unfinished
 
@@ -299,7 +302,7 @@ class _Reader:
                 number += 1
             items = lines[start:number]
             boxed = [one for one in items if one.ticked is not None]
-            is_plan = CUES.plan.search(lead) is not None
+            is_plan = bool(CUES.plan.search(lead) or CUES.intent.search(lead))
             excluded = CUES.no_plan.search(lead) is not None and not is_plan
             numbered = all(one.number for one in items) and len(items) > 1
             if boxed:
