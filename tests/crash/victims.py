@@ -159,7 +159,9 @@ def _main() -> None:
     for line in sys.stdin:
         task = json.loads(line)
         if ended is not None:
-            os.waitpid(ended, 0)  # only now: until here nobody else could get this id, and be killed
+            os.waitpid(
+                ended, 0
+            )  # only now: until here nobody else could get this id, and be killed
         pid = os.fork()
         if pid == 0:
             _say(f"pid {os.getpid()}")

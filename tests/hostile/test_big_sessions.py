@@ -162,9 +162,7 @@ def test_a_line_of_junk(daemon: StartDaemon, agent_dir: Path, name: str) -> None
     assert memory.grown() < MEMORY * size + ROOM
 
 
-def test_ten_thousand_files_that_are_no_sessions(
-    daemon: StartDaemon, agent_dir: Path
-) -> None:
+def test_ten_thousand_files_that_are_no_sessions(daemon: StartDaemon, agent_dir: Path) -> None:
     path = make(agent_dir, message("top", None))
     for number in range(10_000):
         path.with_name(f"{number}.jsonl").write_bytes(b"" if number % 2 else b"not a session\n")

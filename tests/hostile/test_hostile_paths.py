@@ -114,7 +114,12 @@ def test_paths_that_lead_to_no_session(asker: Asker) -> None:
 
 def test_names_that_are_not_utf_8(asker: Asker, agent_dir: Path) -> None:
     good = make(agent_dir, message("top", None))
-    for name in (b"\xff\xfe.jsonl", b"a\nb.jsonl", b"\x1b[31m.jsonl", "é".encode("latin-1") + b".jsonl"):
+    for name in (
+        b"\xff\xfe.jsonl",
+        b"a\nb.jsonl",
+        b"\x1b[31m.jsonl",
+        "é".encode("latin-1") + b".jsonl",
+    ):
         path = os.fsencode(good.parent) + b"/" + name
         content = header(name.hex()) + message("top", None)
         with open(path, "wb") as file:

@@ -135,5 +135,3 @@ class Memory:
         found = re.search(rf"{name}:\s+(\d+) kB", (self._folder / "status").read_text())
         assert found
         return int(found[1]) * 1024
-
-

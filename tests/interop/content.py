@@ -132,13 +132,10 @@ class Content:
 
     def system(self) -> Entry:
         """A patch of the system message: text, sections and tools set and removed."""
-        names = ("skills", "project", "rules")
+        names = ("skills", "project")
         parameters = {"type": "object", "properties": {"path": {"type": "string"}}}
         parts = {
-            "sections": {
-                name: self.random.choice((None, self.text()))
-                for name in self.random.sample(names, 2)
-            },
+            "sections": {name: self.random.choice((None, self.text())) for name in names},
             "toolsAdded": [
                 {"name": name, "description": self.text(3), "parameters": parameters}
                 for name in self.random.sample(TOOLS, 2)
