@@ -77,13 +77,15 @@ class Content:
         return self.message("user", content=self.text_or_blocks())
 
     def assistant(self, calls: int = 0) -> Entry:
-        """One model reply: thinking, text, calls; without calls it may have ended badly."""
+        """One model reply: thinking, text, calls; without calls it may break off, even before any text."""
         provider, model = self.model()
+        stop = "toolUse" if calls else self.random.choice(STOPS)
         content: list[Entry] = []
         if self.random.random() < 0.4:
             signature = self.random.choice(({}, {"thinkingSignature": "c2ln"}))
             content.append({"type": "thinking", "thinking": self.text(), **signature})
-        if not calls or self.random.random() < 0.5:
+        needs_text = not calls and stop not in ("error", "aborted")
+        if needs_text or self.random.random() < 0.5:
             content.append({"type": "text", "text": self.text()})
         for _ in range(calls):
             self._calls += 1
@@ -93,7 +95,6 @@ class Content:
             content.append(
                 {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments}
             )
-        stop = "toolUse" if calls else self.random.choice(STOPS)
         error = {"errorMessage": "overloaded"} if stop == "error" else {}
         return self.message(
             "assistant",

@@ -12,7 +12,14 @@ from typing import Final
 from branchline.summaries.offline.languages import CUES
 from branchline.summaries.offline.names import Names
 from branchline.summaries.offline.progress import Progress
-from branchline.summaries.offline.wording import code_in, features, joined, paths_in, prose
+from branchline.summaries.offline.wording import (
+    LONGEST_STATEMENT,
+    code_in,
+    features,
+    joined,
+    paths_in,
+    prose,
+)
 
 EARLIER: Final = -1
 """The place of what comes from an earlier summary."""
@@ -226,9 +233,9 @@ def unlabelled(text: str) -> str:
     return _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
 
 
-def statement(text: str, at: int) -> Statement:
-    """The text as a statement."""
-    line = prose(text)
+def statement(text: str, at: int, limit: int = LONGEST_STATEMENT) -> Statement:
+    """The text as a statement of at most ``limit`` characters."""
+    line = prose(text, limit)
     return Statement(line, at, features(line))
 
 

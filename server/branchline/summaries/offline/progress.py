@@ -313,17 +313,15 @@ def command_of(call: Entry) -> str | None:
 
 def runs_in(command: str) -> Iterator[Run]:
     """The programs that a command line runs, in order."""
-    words: list[str] = []
     segment: list[str] = []
     tokens = [match[0] for match in _SEGMENT.finditer(command[:_LONGEST_COMMAND])]
     for token in (*tokens, ";"):
         if token not in _SEPARATORS:
             segment.append(token)
             continue
-        words = "".join(segment).split()
-        segment.clear()
-        if run := _run(words):
+        if run := _run("".join(segment).split()):
             yield run
+        segment.clear()
 
 
 def _run(words: list[str]) -> Run | None:

@@ -12,7 +12,8 @@ ENGLISH: Final = Language(
           (?:always|never)\b(?!\s(?:mind|fail|fails|failed|crash\w*|works?|worked|been|know
         |again))
         | \b(?:is|are|be)\s(?:never|always)\s\w+ed\b | \b(?:is|are)\snot\sto\sbe\b
-        | \b(?:everywhere|throughout)\b | \bI\s(?:want|need)\sno\b | \b(?:I|we)\s(?:do\snot|don['’]t)\swant\b | ^tests?\sfirst\b
+        | \b(?:everywhere|throughout)\b | \bI\s(?:want|need)\sno\b
+        | \b(?:I|we)\s(?:do\snot|don['’]t)\swant\b | ^tests?\sfirst\b
         | ^(?:all|every)\s\w+\s(?:in|with|via)\b(?![^.]*\b(?:fail\w*|is|are|broke\w*)\b)
         | \b(?:minimum|maximum|limit|target|baseline|deadline)\s(?:\w+\s)?is\b
         | \b(?:prefer(?:s|red|ably)?|preference|would\srather|I['’]d\srather)\b
