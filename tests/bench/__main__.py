@@ -25,7 +25,7 @@ from tests.interop.pi_process import INSTALLED, PI_1_6, missing
 
 DOCUMENT: Final = ROOT / "server" / "docs" / "PERFORMANCE.md"
 WHOLE: Final = Plan({"S": 1_000, "M": 10_000, "L": 100_000}, 5, 500, 400)
-QUICK: Final = Plan({"S": 100, "M": 1_000}, 2, 10, 20)
+QUICK: Final = Plan({"S": 1_000, "M": 10_000}, 3, 50, 200)
 
 _TEXT: Final = """# Performance
 

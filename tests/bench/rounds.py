@@ -241,9 +241,12 @@ def _change_by_protocol(
             appends.append(elapsed)
         view = {**session, "around": answer["leafId"], "limit": _ROWS}
         path = daemon.ask("session/context", {**session, "format": "none"})[1]["path"]
-        for number in range(_MOVES):
-            move = {**session, "targetId": path[-1 - _FAR * (number % 2 == 0)], "position": "at"}
-            switches.append(daemon.ask("session/switchLeaf", move)[0])
+        for _ in range(_MOVES):
+            there_and_back = 0.0
+            for target in (path[-1 - _FAR], path[-1]):
+                move = {**session, "targetId": target, "position": "at"}
+                there_and_back += daemon.ask("session/switchLeaf", move)[0]
+            switches.append(there_and_back / 2)
             drawn_anew.append(daemon.ask("session/tree", view)[0])
             drawn.append(daemon.ask("session/tree", view)[0])
     samples[f"protocol.{durability}"] += appends

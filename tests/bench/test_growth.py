@@ -65,7 +65,8 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Files:
 def chain(count: int) -> Iterator[bytes]:
     """Questions and answers, each the child of the one before."""
     usage = {"input": 10, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 20}
-    answer = {"role": "assistant", "content": [], "stopReason": "stop", "usage": usage}
+    model = {"provider": "anthropic", "model": "claude-sonnet-4-5"}
+    answer = {"role": "assistant", "content": [], **model, "usage": usage, "stopReason": "stop"}
     question = {"role": "user", "content": "go on"}
     parent_id: str | None = None
     for number in range(count):
@@ -148,13 +149,15 @@ async def fastest_append(path: Path) -> float:
 
 
 async def fastest_switch(path: Path) -> float:
+    """There and back, for up and down are different work."""
     times = []
     async with opened(path) as (session, client):
         way = session.tree.path(session.tree.leaf)
-        ends = [session.tree.ids[way[-1]], session.tree.ids[way[-1 - FAR]]]
-        for number in range(1, CHANGES + 1):
+        ends = [session.tree.ids[way[-1 - FAR]], session.tree.ids[way[-1]]]
+        for _ in range(CHANGES):
             started = time.process_time()
-            await switch_leaf(session, client, Switch(ends[number % 2], "at"))
+            for end in ends:
+                await switch_leaf(session, client, Switch(end, "at"))
             times.append(time.process_time() - started)
     return min(times)
 

@@ -1,4 +1,4 @@
-"""Sessions that are large in one way or another: every method answers, in time and little memory."""
+"""Sessions that are large in some way: every method answers, in time and in little memory."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -77,7 +77,7 @@ class Content:
         return self.message("user", content=self.text_or_blocks())
 
     def assistant(self, calls: int = 0) -> Entry:
-        """One model reply: thinking, text, calls; without calls it may break off, even before any text."""
+        """One reply: thinking, text, calls; without calls it may break off before any text."""
         provider, model = self.model()
         stop = "toolUse" if calls else self.random.choice(STOPS)
         content: list[Entry] = []
