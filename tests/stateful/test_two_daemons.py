@@ -273,7 +273,8 @@ class TwoDaemons(RuleBasedStateMachine):
         shown = {row["id"]: row["parentId"] for row in rows}
         assert shown == model.parents()
         labels = self.ask(which, "branches")["labels"]
-        assert {one["id"]: one["label"] for one in labels} == model.labels()
+        on_one_line = {one: " ".join(text.split()) for one, text in model.labels().items()}
+        assert {one["id"]: one["label"] for one in labels} == on_one_line
         opened = self.ask(which, "open")
         assert opened["session"]["name"] == model.name()
         assert opened["session"]["entryCount"] == len(model.records)
