@@ -179,7 +179,7 @@ def test_params_of_many_megabytes(daemon: StartDaemon, agent_dir: Path, size: in
     assert len(asker.ok("append", path, entries=many)["entries"]) == len(many)
     asker.ask("label", path, targetId="top", label="y" * size)
     asker.ask("rename", path, name="z " * (size // 2))
-    asker.ask("entries", path, ids=["nope"] * (size // 10))
+    asker.ask("entries", path, ids=["no such entry" * 10] * (size // 130))
     asker.ask("open", "q" * size)
     for method in ("tree", "branches", "check"):
         asker.ok(method, path)

@@ -80,7 +80,8 @@ class Asker:
             assert answer.code in KNOWN_CODES, (method, answer)
             assert len(answer.message) < 10_000, method
         assert elapsed < self.seconds * SLACK, (method, elapsed)
-        assert memory is None or memory.grown() < self.most_bytes, (method, params)
+        grown = memory.grown() if memory else 0
+        assert grown <= self.most_bytes, (method, grown)
         return answer
 
     def ok(self, method: str, session: object = None, /, **params: Any) -> Any:
