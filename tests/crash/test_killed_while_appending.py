@@ -1,12 +1,14 @@
 """Killed at a random moment while it appends, a daemon has kept all that it acknowledged.
 
-Most rounds kill a process that runs the daemon's own code below the wire, `DAEMON_ROUNDS` kill a
-real daemon; a fresh one of its kind then opens the file, and is the next to be killed.
+Most rounds end a process that runs the daemon's own code below the wire, every other one in the
+middle of a write; `DAEMON_ROUNDS` kill a real daemon. A fresh one of its kind then opens the file,
+and is the next to be killed.
 """
 
 import json
 import random
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 
 from branchline import codec
 from branchline.demo.client import Client
-from tests.crash.victims import Victims, entry_of, text_of
+from tests.crash.victims import Victim, Victims, entry_of, text_of
 from tests.e2e.conftest import SERVE, StartDaemon
 from tests.e2e.world import RawDaemon, raw_daemon
 from tests.unit.wire_client import request
@@ -27,6 +29,8 @@ DAEMON_ROUNDS = 30
 ROUNDS_PER_FILE = 10
 PIPELINED = 12
 """Requests that a client has sent before it reads the first answer."""
+MOST_ROOM = 1_500_000
+"""Bytes within which a process that is to die in a write gets to it."""
 SEED = 20260203
 
 CopySession = Callable[..., Path]
@@ -40,6 +44,7 @@ class Survivors:
         self.original = path.read_bytes()
         self.acknowledged: list[str] = []
         self.kills = 0
+        self.bad_lines = 0
 
     def look(self) -> None:
         """Every acknowledged entry is there, whole and in order; little else is."""
@@ -53,6 +58,7 @@ class Survivors:
             except codec.DecodeError:
                 bad += line != b""
         assert bad <= self.kills
+        self.bad_lines = bad
         ids = [entry["id"] for entry in found]
         assert len(set(ids)) == len(ids)
         wanted = set(self.acknowledged)
@@ -78,17 +84,34 @@ def test_a_killed_writer_has_kept_what_it_acknowledged(
     chance = random.Random(SEED + number)
     kept = Survivors(copy_session("60-two-writers"))
     for round_number in range(ROUNDS_PER_FILE):
-        victim = victims.start(do="append", path=str(kept.path), seed=f"r{round_number}")
-        said = [victim.next_line() for _ in range(chance.randrange(1, PIPELINED))]
-        hold(chance)
-        *late, ended = victim.kill()
-        assert ended == "ended -9"
+        task = {"do": "append", "path": str(kept.path), "seed": f"r{round_number}"}
+        if round_number % 2:
+            said = dies_in_a_write(victims.start(**task, room=chance.randrange(1, MOST_ROOM)))
+        else:
+            said = is_killed(victims.start(**task), chance)
         kept.kills += 1
-        kept.acknowledged += [line.removeprefix("wrote ") for line in said + late]
+        kept.acknowledged += [line.removeprefix("wrote ") for line in said]
         kept.look()
+    assert kept.bad_lines > 0
     client = daemon()
     opened = client.request("session/open", {"session": str(kept.path)})
     assert_opens(client, opened, kept)
+
+
+def is_killed(victim: Victim, chance: random.Random) -> list[str]:
+    """Kill it some time after some of its acknowledgements; give them all."""
+    said = [victim.next_line() for _ in range(chance.randrange(1, PIPELINED))]
+    hold(chance)
+    *late, ended = victim.kill()
+    assert ended == f"ended {-signal.SIGKILL}"
+    return said + late
+
+
+def dies_in_a_write(victim: Victim) -> list[str]:
+    """Wait until the system has ended it in the middle of a record; give what it acknowledged."""
+    *said, ended = victim.rest()
+    assert ended == f"ended {-signal.SIGXFSZ}"
+    return said
 
 
 def assert_opens(client: Client, opened: dict[str, Any], kept: Survivors) -> None:

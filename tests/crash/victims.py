@@ -3,7 +3,8 @@
 One program imports the server once and forks a victim for each task, which is much quicker than a
 start each. A victim says what it does, a line at a time; how it ended is the last line.
 
-    task    = {"do": "append" | "rewrite", "path": …, "seed": …, "die_at": …} LF
+    task    = {"do": "append", "path": …, "seed": …, "room"?: bytes} LF
+            | {"do": "rewrite", "path": …, "die_at"?: step} LF
     answer  = "pid N" LF ("ready" | "wrote ID" | "done") LF … "ended STATUS" LF
 """
 
@@ -11,6 +12,7 @@ import json
 import math
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -117,8 +119,17 @@ def _say(line: str) -> None:
     os.write(1, line.encode() + b"\n")  # one write: nothing of it is lost in a buffer
 
 
-def _append_until_killed(path: str, seed: str) -> None:
-    """Append without end, saying each id once it is acknowledged."""
+def _append_until_killed(path: str, seed: str, room: int | None) -> None:
+    """Append without end, saying each id once it is acknowledged.
+
+    With ``room`` the system ends the process in the middle of the write that would make the file
+    grow by more: a part of a record is in the file then.
+    """
+    if room is not None:
+        size = os.stat(path).st_size + room
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 
     async def work() -> None:
         async with anyio.create_task_group() as tasks:
@@ -167,7 +178,7 @@ def _main() -> None:
         if pid == 0:
             _say(f"pid {os.getpid()}")
             if task["do"] == "append":
-                _append_until_killed(task["path"], task["seed"])
+                _append_until_killed(task["path"], task["seed"], task.get("room"))
             else:
                 _rewrite(task["path"], task.get("die_at"))
             os._exit(0)

@@ -150,10 +150,11 @@ class Registry:
         path = session.path
         if path in client.read_only:
             raise ReadOnly(path, "it was opened so")
-        if session.file is not None:
+        has_file = session.file is not None
+        if has_file:
             await session.read(lambda: _to_trash(path))
         self.forget(session, "deleted")
-        return str(path) if session.file is not None else None
+        return str(path) if has_file else None
 
     async def infos(self, client: Client) -> list[SessionInfo]:
         """The infos of all sessions in the client's session folders."""

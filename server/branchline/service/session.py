@@ -82,10 +82,18 @@ class Session(SessionView):
         self._told = self.warnings(at_leaf=False)
 
     def close(self) -> None:
-        """Let the file go. The session must not be used afterwards."""
+        """Let the file go, at the end of the turn if somebody has one.
+
+        The session must not be used afterwards.
+        """
         self.gone = True
-        if self.file is not None:
+        if not self.busy:
+            self._close_if_gone()
+
+    def _close_if_gone(self) -> None:
+        if self.gone and self.file is not None:
             self.file.close()
+            self.file = None
 
     @property
     def busy(self) -> bool:
@@ -103,6 +111,8 @@ class Session(SessionView):
             except FileChanged as error:
                 self._lost(self, error.what)
                 raise
+            finally:
+                self._close_if_gone()  # let go meanwhile, while a thread was reading
 
     async def read(self, look: Callable[[], Result]) -> Result:
         """What ``look`` gives of the session as it is now; it runs in a worker thread.
