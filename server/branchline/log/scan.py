@@ -10,16 +10,13 @@ Pure: `LineScanner` is fed whole lines and never opens a file. Two ways through 
 Damage is never skipped silently: each bad line gives a warning with its place.
 """
 
-import re
-from array import array
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from branchline import codec
 from branchline.entries import (
     CURRENT_VERSION,
-    ROLES,
     STRUCTURAL,
     Entry,
     Flag,
@@ -31,16 +28,13 @@ from branchline.entries import (
     kind_of,
     message_of,
 )
+from branchline.log.fast_lines import Places, take_messages, take_payload_first
 from branchline.log.format import (
     BLANK,
     BOM,
-    COMMON_SUFFIX,
     FILLER,
     HEADER_BYTES,
     HEADER_LINES,
-    MESSAGE_PREFIX,
-    PAYLOAD_FIRST,
-    SUFFIX_BYTES,
     Header,
     SessionWarning,
     read_header,
@@ -52,32 +46,8 @@ from branchline.tree.tokens import entry_tokens
 
 VERIFIED_BYTES: Final = 16 * 1024 * 1024
 
-_ROLE_KINDS: Final = {role.encode(): kind for role, kind in ROLES.items()}
-_TEXT_BLOCK: Final = b'{"type":"text","text":"'
-_TEXT_VALUE: Final = re.compile(rb'content":"[^"]')
-_ENDED_WELL: Final = re.compile(rb'"stopReason":"(?:stop|toolUse)"')
-_STOP_REASON_BYTES: Final = 400
-_OVERHEAD_ASSISTANT: Final = 420
-"""Bytes of a line that are no text, for the guess of its tokens."""
-_OVERHEAD_ELSE: Final = 200
-# As plain integers: an enum's arithmetic costs a microsecond, and there are 100,000 lines.
-_HAS_TEXT: Final = int(Flag.HAS_TEXT)
-_ENDED_BADLY: Final = int(Flag.ENDED_BADLY)
 _KNOWN_BLOCKS: Final = frozenset({"text", "image", "thinking", "toolCall"})
 _KNOWN_STOPS: Final = frozenset({None, "stop", "length", "toolUse", "error", "aborted"})
-
-
-@dataclass(slots=True)
-class Places:
-    """Where each entry's record stands in the file, by ordinal: offset and length in bytes."""
-
-    offsets: "array[int]" = field(default_factory=lambda: array("q"))
-    lengths: "array[int]" = field(default_factory=lambda: array("q"))
-
-    def add(self, offset: int, length: int) -> None:
-        """The place of the next entry."""
-        self.offsets.append(offset)
-        self.lengths.append(length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +108,19 @@ class LineScanner:
         """
         position = 0
         while True:
+            if self._fast:
+                position, taken = take_messages(
+                    self.columns, self.places, buffer, position, end, base
+                )
+                self._count(taken)
             newline = buffer.find(b"\n", position, end)
             if newline < 0 or self._given_up:
                 return position
-            if not (self._fast and self._take_fast(buffer, position, newline, base)):
+            if self._fast and take_payload_first(
+                self.columns, self.places, buffer, position, newline, base
+            ):
+                self._count(1)
+            else:
                 self.lines += 1
                 self._take_line(bytes(buffer[position:newline]), base + position)
             position = newline + 1
@@ -197,44 +176,11 @@ class LineScanner:
             self.lines -= 1
             self._non_blank -= 1
 
-    # --- one line ----------------------------------------------------------------------------
+    def _count(self, taken: int) -> None:
+        self.lines += taken
+        self._non_blank += taken
 
-    def _take_fast(self, buffer: bytearray, start: int, end: int, base: int) -> bool:
-        """Take a line by its fixed parts alone. False: it has to be parsed."""
-        if buffer[end - 1] != 0x7D:
-            return False
-        match = MESSAGE_PREFIX.match(buffer, start, end)
-        length = end - start
-        flags, overhead = 0, _OVERHEAD_ELSE
-        if match:
-            entry_id, parent_id, role = match.groups()
-            kind = _ROLE_KINDS[role]
-            if kind is Kind.ASSISTANT:
-                flags, overhead = _guess_flags(buffer, match.end(), end), _OVERHEAD_ASSISTANT
-        else:
-            first = PAYLOAD_FIRST.match(buffer, start, end)
-            if not first or first[2].startswith(b"branchline."):
-                return False
-            match = COMMON_SUFFIX.search(buffer, max(start, end - SUFFIX_BYTES), end)
-            if not match:
-                return False
-            entry_id, parent_id = match.groups()
-            kind = Kind.CUSTOM_MESSAGE
-            if first[1] == b"custom":
-                kind, overhead = Kind.CUSTOM, length
-        self.lines += 1
-        self._non_blank += 1
-        columns = self.columns
-        columns.ids.append(entry_id.decode("utf-8", "replace"))
-        if parent_id is not None:
-            parent_id = parent_id.decode("utf-8", "replace")
-        columns.parent_ids.append(parent_id)
-        columns.kinds.append(kind)
-        columns.flags.append(flags)
-        columns.tokens.append((length - overhead) // 4 if length > overhead else 0)
-        self.places.offsets.append(base + start)
-        self.places.lengths.append(length)
-        return True
+    # --- one line ----------------------------------------------------------------------------
 
     def _take_line(self, line: bytes, offset: int) -> None:
         if offset == 0 and line.startswith(BOM):
@@ -400,18 +346,6 @@ class LineScanner:
         entry_id: str | None = None,
     ) -> None:
         self.warnings.append(SessionWarning(code, message, self.lines, offset, length, entry_id))
-
-
-def _guess_flags(buffer: bytearray, start: int, end: int) -> int:
-    flags = 0
-    text = buffer.find(_TEXT_BLOCK, start, end)
-    if (text >= 0 and buffer[text + len(_TEXT_BLOCK)] != 0x22) or _TEXT_VALUE.match(
-        buffer, start + 1, end
-    ):
-        flags = _HAS_TEXT
-    if not _ENDED_WELL.search(buffer, max(start, end - _STOP_REASON_BYTES), end):
-        flags |= _ENDED_BADLY
-    return flags
 
 
 def _shown(value: object) -> str:

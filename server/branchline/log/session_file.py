@@ -24,10 +24,11 @@ from typing import Final, Literal
 from branchline import codec
 from branchline.entries import CURRENT_VERSION, Entry, Kind
 from branchline.errors import FileChanged, InvalidSession, ReadOnly, StorageFailure
+from branchline.log.fast_lines import Places
 from branchline.log.format import Header, SessionWarning
 from branchline.log.lock import SessionLock
 from branchline.log.migrate import upgrade
-from branchline.log.scan import VERIFIED_BYTES, LineScanner, Places
+from branchline.log.scan import VERIFIED_BYTES, LineScanner
 from branchline.tree.index import Columns
 
 Durability = Literal["fsync", "flush"]
