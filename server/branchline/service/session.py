@@ -189,6 +189,13 @@ class Session(SessionView):
 
     # --- writing -----------------------------------------------------------------------------
 
+    def require_writable(self, client: Client) -> None:
+        """Raise `ReadOnly` if this client may not write to this session."""
+        if self.path in client.read_only:
+            raise ReadOnly(self.path, "it was opened so")
+        if self.read_only_because is not None:
+            raise ReadOnly(self.path, self.read_only_because)
+
     async def change(
         self,
         client: Client,
@@ -205,8 +212,7 @@ class Session(SessionView):
         Raises `LeafChanged`, `ReadOnly`, `FileChanged`, `StorageFailure`, and what ``prepare``
         raises; then nothing was written.
         """
-        if self.path in client.read_only:
-            raise ReadOnly(self.path, "it was opened so")
+        self.require_writable(client)
         async with self._turn():
             with anyio.CancelScope(shield=True):
                 written = await self._change(client, prepare, expected_leaf_id)
@@ -218,8 +224,6 @@ class Session(SessionView):
         prepare: Callable[[Tree], Addition | None],
         expected: str | Absent | None,
     ) -> Written:
-        if self.read_only_because is not None:
-            raise ReadOnly(self.path, self.read_only_because)
         if self.file is None:
             return await self._create(client, prepare, expected)
         if self.file.needs_upgrade:
@@ -298,13 +302,12 @@ class Session(SessionView):
         Gives None, and touches nothing, if nothing is wrong that this could mend. Raises
         `ReadOnly`.
         """
-        if self.path in client.read_only:
-            raise ReadOnly(self.path, "it was opened so")
+        self.require_writable(client)
         await self.verify(pause_seconds=0)
         async with self._turn():
             with anyio.CancelScope(shield=True):
-                if self.read_only_because is not None or self.file is None:
-                    raise ReadOnly(self.path, self.read_only_because or "it has no file yet")
+                if self.file is None:
+                    raise ReadOnly(self.path, "it has no file yet")
                 await self._ingest(await to_thread.run_sync(self.file.read_tail))
                 found = {one.code for one in self.warnings(at_leaf=False)}
                 backup = await self._replace_file() if found & MENDED else None
