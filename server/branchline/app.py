@@ -94,9 +94,7 @@ async def serve_stdio(transport: Transport) -> int:
     async with anyio.create_task_group() as tasks:
         registry = Registry(os.environ, tasks)
         try:
-            connection = ClientConnection(
-                registry, Jobs(), Drafts(), transport, watch_parent=True
-            )
+            connection = ClientConnection(registry, Jobs(), Drafts(), transport, watch_parent=True)
             code = await serve_connection(connection.server)
         finally:
             tasks.cancel_scope.cancel()

@@ -28,7 +28,8 @@ def run_method(method: str, params: object, folders: Sequence[Path]) -> Any:
             client = Client(Silence())
             client.configure(None, folders)
             try:
-                result = await HANDLERS[method](Connection(client, registry, Jobs(), Drafts()), params)
+                connection = Connection(client, registry, Jobs(), Drafts())
+                result = await HANDLERS[method](connection, params)
             finally:
                 tasks.cancel_scope.cancel()
                 registry.close()

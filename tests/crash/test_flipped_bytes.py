@@ -114,8 +114,7 @@ def assert_damage_is_told(found: Damaged, damaged: bytes) -> None:
             code = "torn-tail" if last else "bad-line"
             assert found.warned_at(code, start, end), (code, start)
         elif b"\x00" in raw:
-            code = "torn-tail" if last else "nul-bytes"
-            assert found.warned_at(code, start, end), (code, start)
+            assert found.warned_at("nul-bytes", start, end), start
         try:
             raw.decode()
         except UnicodeDecodeError:

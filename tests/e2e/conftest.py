@@ -102,6 +102,18 @@ def daemon(agent_dir: Path, environment: dict[str, str]) -> Iterator[StartDaemon
         yield start
 
 
+@pytest.fixture(scope="module")
+def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """One daemon for all tests of a file, for those that share nothing else with each other.
+
+    Name files by their paths: its agent dir is not `agent_dir`.
+    """
+    folder = tmp_path_factory.mktemp("shared")
+    with Client(SERVE, environment=isolated(folder), seconds=10 * SECONDS) as client:
+        client.initialize(folder, {})
+        yield client
+
+
 @pytest.fixture
 def copy_session(agent_dir: Path) -> Callable[..., Path]:
     """Copy a file of ``cases`` (or any other path) to where the daemon finds it; give its path.

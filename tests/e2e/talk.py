@@ -19,6 +19,9 @@ from tests.unit.session_files import assistant, header, text_of_file, user
 CALL = {"type": "toolCall", "id": "call-1", "name": "read", "arguments": {"path": "x.py"}}
 
 
+IMAGE = {"type": "image", "data": "eA==", "mimeType": "image/png"}
+
+
 def text(said: str) -> list[dict[str, Any]]:
     """Content of one text block."""
     return [{"type": "text", "text": said}]
@@ -28,8 +31,8 @@ SAMPLE = (
     user("a", None, "first question"),
     assistant("b", "a", text("first answer")),
     user("e", "b", "another way"),
-    assistant("f", "e", [CALL], "toolUse"),
-    message("c", "b", "user", [*text("second question"), {"type": "image", "data": "eA=="}]),
+    assistant("f", "e", [*text("reading"), CALL], "toolUse"),
+    message("c", "b", "user", [*text("second question"), IMAGE]),
     assistant("d", "c", text("second answer")),
 )
 

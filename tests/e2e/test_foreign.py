@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from branchline.demo.client import Client, DaemonError
-from tests.e2e.conftest import StartDaemon
 from tests.e2e.world import add_bytes, codes, foreign, lines_of, record, user
 
 BASE = "60-two-writers"
@@ -49,8 +48,9 @@ class Watched:
 
 
 @pytest.fixture
-def watched(daemon: StartDaemon, copy_session: Callable[..., Path]) -> Watched:
-    return Watched(daemon(), copy_session(BASE))
+def watched(shared_daemon: Client, copy_session: Callable[..., Path]) -> Watched:
+    shared_daemon.notifications.clear()
+    return Watched(shared_daemon, copy_session(BASE))
 
 
 class TestForeignEntries:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import SERVE
+from tests.e2e.conftest import SERVE, isolated
 from tests.e2e.world import RawDaemon, add_bytes, raw_daemon, strict
 from tests.unit.wire_client import framed, request
 
@@ -23,9 +23,11 @@ DATA: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def raw(environment: dict[str, str]) -> Iterator[RawDaemon]:
-    with raw_daemon(SERVE, environment) as daemon:
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawDaemon]:
+    """One daemon for all tests here."""
+    environment = isolated(tmp_path_factory.mktemp("params"))
+    with raw_daemon(SERVE, environment, seconds=300) as daemon:
         daemon.initialize()
         yield daemon
 

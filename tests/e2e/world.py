@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -143,14 +144,20 @@ class RawDaemon:
 
 @contextmanager
 def raw_daemon(
-    command: Sequence[str], environment: Mapping[str, str], **streams: Any
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    seconds: float = 3 * DEADLINE,
+    **streams: Any,
 ) -> Iterator[RawDaemon]:
-    """Start a daemon; it is ended, by its id, with the block."""
+    """Start a daemon; it is ended, by its id, with the block, or if it takes too long."""
     options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **streams}
     with subprocess.Popen(command, env=environment, **options) as process:
+        watchdog = threading.Timer(seconds, process.kill)
+        watchdog.start()
         try:
             yield RawDaemon(process)
         finally:
-            if process.poll() is None:
-                process.kill()
+            watchdog.cancel()
+            process.kill()  # does nothing to a process that has ended
             process.wait(DEADLINE)

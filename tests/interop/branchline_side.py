@@ -42,6 +42,7 @@ class Branchline:
     def restart(self) -> None:
         """Go on with a daemon that remembers nothing."""
         self._client.close()
+        self._client.__exit__(None, None, None)
         self._client = self._start()
 
     def create(self) -> None:
@@ -87,8 +88,6 @@ class Branchline:
         }
 
     def _start(self) -> Client:
-        client = Client(
-            [*SERVE], environment=dict(self._environment), seconds=SECONDS
-        )
+        client = Client(SERVE, environment=self._environment, seconds=SECONDS)
         client.initialize(self._folder, SETTINGS)
         return client

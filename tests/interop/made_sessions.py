@@ -408,11 +408,15 @@ class Walk:
 
 
 class Records:
-    """A writer into a list of version 3 records; `move` writes what agent-core writes."""
+    """A writer into a list of version 3 records.
 
-    def __init__(self) -> None:
+    With ``leaf_records``, a move is written down as agent-core does.
+    """
+
+    def __init__(self, *, leaf_records: bool = False) -> None:
         self.records: list[Entry] = []
         self.leaf_id: str | None = None
+        self._leaf_records = leaf_records
 
     def append(self, fields: Entry) -> str:
         """Add a record below the leaf."""
@@ -443,8 +447,9 @@ class Records:
         )
 
     def move(self, target_id: str | None) -> None:
-        """Add a leaf record."""
-        self.append({"type": "leaf", "targetId": target_id})
+        """Go elsewhere."""
+        if self._leaf_records:
+            self.append({"type": "leaf", "targetId": target_id})
         self.leaf_id = target_id
 
     def move_with_summary(self, target_id: str | None, summary: str) -> str:

@@ -301,7 +301,7 @@ def test_whatever_a_client_sends_is_stored_whole_or_refused(fields: dict[str, An
         try:
             made = added({**fields, "type": name})
         except InvalidEntry as error:
-            assert str(error.facts["field"]).startswith("entries[0]")
+            assert str(error.facts["field"]).startswith("entries[0].")
             continue
         (record,) = made.entries
         assert decoded(record_line(record)) == record
@@ -313,7 +313,7 @@ def test_the_records_of_other_writes_share_one_factory() -> None:
     tree, _ = session()
     factory = EntryFactory(tree, 5)
     with pytest.raises(InvalidEntry, match=r"^summary\.summary must not be blank"):
-        factory.add({"type": "branch_summary", "fromId": "a", "summary": ""}, "summary")
+        factory.add({"type": "branch_summary", "fromId": "a", "summary": ""}, "summary.")
     assert (factory.made, factory.last_id) == ({}, "c")
 
 

@@ -88,7 +88,7 @@ def switch(
     focus: str | None,
     label: str | None,
     dry_run: bool,
-    writer: str | None,
+    writer: Any,
     as_json: bool,
 ) -> None:
     """Move the leaf to ENTRY ("root": before the first entry).
@@ -106,7 +106,7 @@ def switch(
     if summarize and summary is not None:
         raise click.UsageError("--summarize and --summary exclude each other")
     session, (target,) = split_session(arguments, 1, "[SESSION] ENTRY")
-    mode = "write" if summarize else "none" if summary is None else "text"
+    mode: Any = "write" if summarize else "none" if summary is None else "text"
     result = ask(
         "session/switchLeaf",
         session=session,

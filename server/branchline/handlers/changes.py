@@ -4,14 +4,13 @@ from typing import Any
 
 from branchline.handlers.connection import Connection
 from branchline.service import actions
-from branchline.service.session import Session, Written
+from branchline.service.session import Written
 from branchline.wire.methods import (
     AppendParams,
     EditParams,
     LabelParams,
     RenameParams,
     SessionParams,
-    SwitchLeafParams,
 )
 
 Result = dict[str, Any]

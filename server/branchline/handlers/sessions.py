@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from anyio import to_thread
 
+from branchline import codec
 from branchline.errors import InvalidParams
 from branchline.handlers.connection import Connection
 from branchline.service import fork as forks
@@ -114,6 +115,6 @@ async def delete(connection: Connection, params: SessionParams) -> Result:
 def _folder(path: str | None, parameter: str) -> Path | None:
     if path is None:
         return None
-    if not path.startswith("/") or "\x00" in path:
+    if not path.startswith("/") or "\x00" in path or codec.clean_text(path) != path:
         raise InvalidParams(parameter, "must be an absolute path")
     return Path(path)

@@ -103,7 +103,8 @@ async def summarizer(connection: Connection, params: SummarizerParams) -> Result
     available = choices(client)
     usable = {one.kind for one in available if one.writer is not None}
     chosen = choose(client, None if use == "auto" or use in usable else "auto")[0]
-    return {"use": use, **summarizer_json(chosen), "available": [one.as_json() for one in available]}
+    listed = [one.as_json() for one in available]
+    return {"use": use, **summarizer_json(chosen), "available": listed}
 
 
 async def cancel(connection: Connection, params: SessionParams) -> Result:

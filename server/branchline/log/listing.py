@@ -5,6 +5,7 @@ until the file changes. One bad file never hides the others.
 """
 
 import os
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -60,6 +61,8 @@ class Listing:
             status = os.stat(path)
         except OSError:
             return None  # deleted since the folder was read
+        if not stat.S_ISREG(status.st_mode):
+            return None
         key = _key(status)
         seen = self._seen.get(path)
         if seen is None or seen.status != key:
@@ -74,6 +77,8 @@ class Listing:
             status = os.stat(path)
             if seen is not None and seen.info is not None and seen.status == _key(status):
                 return str(seen.info["id"])
+            if not stat.S_ISREG(status.st_mode):
+                return None  # a FIFO would make whoever opens it wait
             with path.open("rb") as file:
                 head = file.read(HEADER_BYTES)
         except OSError:

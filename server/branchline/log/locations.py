@@ -73,6 +73,8 @@ def create_session_file(path: Path, content: bytes) -> None:
             raise
         finally:
             os.close(descriptor)
+    except ValueError as error:  # the folder comes from a header: it may hold a NUL
+        raise StorageFailure(path, "create", OSError(errno.EINVAL, "not a path")) from error
     except OSError as error:
         raise StorageFailure(path, "create", error) from error
 
@@ -94,7 +96,11 @@ def _create_or_open_empty(path: Path) -> tuple[int, bool]:
 
 def same_folder(path: str) -> str:
     """A folder's path in the form in which two names of one folder are equal."""
-    return unicodedata.normalize("NFC", os.path.realpath(path))
+    try:
+        path = os.path.realpath(path)
+    except ValueError:
+        return path  # it holds a NUL or half of a surrogate pair: no folder can be named so
+    return unicodedata.normalize("NFC", path)
 
 
 def lies_in(folder: str, parents: list[str]) -> bool:
@@ -118,6 +124,6 @@ def make_private_folders(folder: Path) -> None:
 def _subfolders(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as items:
-            return [Path(item.path) for item in items if item.is_dir()]
+            return [Path(item.path) for item in items if os.path.isdir(item.path)]
     except OSError:
         return []

@@ -4,17 +4,14 @@ Every action says what to add and hands that to `Session.change`; none writes by
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from branchline.absent import ABSENT, Absent
-from branchline.entries import MESSAGES, NO_ORIGIN, Entry, Kind
-from branchline.errors import InvalidEntry, InvalidParams
+from branchline.entries import Entry, Kind
 from branchline.service.client import Client
 from branchline.service.new_entries import Addition, EntryFactory, call_owner, make_addition
 from branchline.service.session import Session, Written
 from branchline.tree.index import Tree
-from branchline.tree.plan import Position, destination, switch_plan
 
 Expected = str | Absent | None
 
@@ -90,7 +87,8 @@ async def edit(
             content = shown.get("content")
             if isinstance(content, str):
                 shown = {"content": [{"type": "text", "text": content}]}
-        fields = {"type": "context_edit", "targetId": target_id, "replacement": shown}
-        return make_addition(tree, tree.leaf, [fields])
+        factory = EntryFactory(tree, tree.leaf)
+        factory.add({"type": "context_edit", "targetId": target_id, "replacement": shown})
+        return Addition(list(factory.made.values()), factory.last_id)
 
     return await session.change(client, prepare)

@@ -1,4 +1,4 @@
-"""One connected client, as the service sees it: its settings, its folders, its ear and its voice."""
+"""One connected client, as the service sees it: its settings, its folders, its port."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from branchline.settings import LoadedSettings, Settings, SessionsRoot, load_settings, sessions_root
+from branchline.settings import LoadedSettings, SessionsRoot, Settings, load_settings, sessions_root
+from branchline.summaries.completions import Dialects
 
 
 class Progress(Protocol):
@@ -49,15 +50,15 @@ class Silence:
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Nobody hears it."""
 
-    async def request(self, method: str, params: Mapping[str, Any]) -> Any:  # noqa: ARG002
+    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """Nobody answers."""
         raise ClientFailure(method)
 
     def begin_progress(
         self,
-        token: str | int,  # noqa: ARG002
-        title: str,  # noqa: ARG002
-        on_cancel: Callable[[], None],  # noqa: ARG002
+        token: str | int,
+        title: str,
+        on_cancel: Callable[[], None],
     ) -> Progress:
         """Nobody watches."""
         return _NoProgress()
@@ -90,6 +91,7 @@ class Client:
         folders: its workspace folders.
         read_only: sessions that it opened to look at only.
         environment: the variables it came with; kept in memory only.
+        dialects: what was learnt about the model servers that it uses.
     """
 
     def __init__(self, port: Port, environment: Mapping[str, str] | None = None) -> None:
@@ -97,6 +99,7 @@ class Client:
         self.name: str | None = None
         self.offer: SummaryOffer | None = None
         self.environment = os.environ if environment is None else environment
+        self.dialects = Dialects()
         self.folders: list[Path] = []
         self.read_only: set[Path] = set()
         self._given: object = None

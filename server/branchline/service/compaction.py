@@ -188,7 +188,12 @@ async def _store_own(
 ) -> Compacted:
     """Store a text that a person wrote from nothing."""
     draft = Draft(
-        session, "compaction", request.summary or "", plan.leaf_id, _facts(plan, None), None,
+        session,
+        "compaction",
+        request.summary or "",
+        plan.leaf_id,
+        _facts(plan, None),
+        None,
         plan.as_json(None, request),
     )
     if request.dry_run or request.preview:
@@ -208,9 +213,7 @@ def _result(
 def plan_compaction(session: Session, client: Client, request: CompactRequest) -> CompactionPlan:
     """What would be covered and kept now. Raises `NothingToCompact`, `LeafChanged`."""
     tree, leaf, settings = session.tree, session.tree.leaf, client.settings
-    expected = request.expected_leaf_id
-    if not isinstance(expected, Absent) and expected != session.leaf_id:
-        raise LeafChanged(expected, session.leaf_id)
+    session.expect_leaf(request.expected_leaf_id)
     model = session.model(leaf)
     keep = request.keep_recent_tokens
     keep = settings.keep_recent_tokens(model) if keep is None else keep

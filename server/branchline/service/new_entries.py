@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from branchline import codec
 from branchline.entries import (
     ENTRY_TYPES,
     MOVE_RECORD,
@@ -75,17 +74,17 @@ class EntryFactory:
         """The id that the next record will have as parent."""
         return self._parent_id
 
-    def add(self, fields: Entry, where: str = "entry") -> Entry:
+    def add(self, fields: Entry, where: str = "") -> Entry:
         """Check one entry as a client gave it, complete it, and take it in.
 
-        ``where`` is how an error names it. Raises `InvalidEntry`.
+        ``where`` is what an error puts before a field's name. Raises `InvalidEntry`.
         """
         name = self._checked_type(fields, where)
         entry_id = self._checked_id(fields, where)
         self._check_fields(fields, name, entry_id, where)
         own = {key: value for key, value in fields.items() if key not in _COMMON}
         if name == "message":
-            own["message"] = _completed_message(fields["message"], f"{where}.message")
+            own["message"] = _completed_message(fields["message"], f"{where}message.")
         timestamp = fields.get("timestamp")
         if milliseconds(timestamp) is None:
             timestamp = self._timestamp
@@ -95,10 +94,6 @@ class EntryFactory:
             if name in _PAYLOAD_FIRST
             else {"type": name, **common, **own}
         )
-        try:
-            codec.encode_record(entry)
-        except codec.DecodeError as error:
-            raise InvalidEntry(where, f"cannot be written: it is {error}") from error
         return self._take(entry)
 
     def move(self, target_id: str | None) -> None:
@@ -117,11 +112,11 @@ class EntryFactory:
     def _checked_type(self, fields: Entry, where: str) -> str:
         name = fields.get("type")
         if not isinstance(name, str) or not name:
-            raise InvalidEntry(f"{where}.type", "must be a text")
+            raise InvalidEntry(f"{where}type", "must be a text")
         if name in _REFUSED_TYPES or fields.get("customType") == MOVE_RECORD:
-            raise InvalidEntry(f"{where}.type", f"{name!r} may not be appended by a client")
+            raise InvalidEntry(f"{where}type", f"{name!r} may not be appended by a client")
         if "parentId" in fields:
-            raise InvalidEntry(f"{where}.parentId", "is not allowed: use the request's parentId")
+            raise InvalidEntry(f"{where}parentId", "is not allowed: use the request's parentId")
         return name
 
     def _checked_id(self, fields: Entry, where: str) -> str:
@@ -130,9 +125,9 @@ class EntryFactory:
             return new_id(self._known)
         if not isinstance(entry_id, str) or not entry_id or len(entry_id) > MAX_ID_LENGTH:
             problem = f"must be a text of 1 to {MAX_ID_LENGTH} characters"
-            raise InvalidEntry(f"{where}.id", problem)
+            raise InvalidEntry(f"{where}id", problem)
         if self._known(entry_id) is not None:
-            raise InvalidEntry(f"{where}.id", f"{entry_id!r} is taken", entryId=entry_id)
+            raise InvalidEntry(f"{where}id", f"{entry_id!r} is taken", entryId=entry_id)
         return entry_id
 
     def _check_fields(self, fields: Entry, name: str, entry_id: str, where: str) -> None:
@@ -141,13 +136,13 @@ class EntryFactory:
             return
         for one in row.fields:
             value = fields.get(one.name)
-            _check(f"{where}.{one.name}", value, one.types, given=one.name in fields)
+            _check(f"{where}{one.name}", value, one.types, given=one.name in fields)
             if one.names_entry and value is not None:
-                self._check_reference(f"{where}.{one.name}", one.name, value, entry_id)
+                self._check_reference(f"{where}{one.name}", one.name, value, entry_id)
         if row.kind in (Kind.COMPACTION, Kind.BRANCH_SUMMARY) and not summary_of(fields).strip():
-            raise InvalidEntry(f"{where}.summary", "must not be blank")
+            raise InvalidEntry(f"{where}summary", "must not be blank")
         if row.kind is Kind.LABEL:
-            _check(f"{where}.label", fields.get("label"), (str, type(None)), given=True)
+            _check(f"{where}label", fields.get("label"), (str, type(None)), given=True)
         if row.kind is Kind.CONTEXT_EDIT:
             self._check_edit(fields, where)
 
@@ -165,7 +160,7 @@ class EntryFactory:
         replacement = fields["replacement"]
         if replacement is not None:
             content = replacement.get("content")
-            _check(f"{where}.replacement.content", content, (str, list), given=True)
+            _check(f"{where}replacement.content", content, (str, list), given=True)
         made = self.made.get(target_id)
         ordinal = self._tree.find(target_id)
         if made is not None:
@@ -176,12 +171,12 @@ class EntryFactory:
                 self._path = set(self._tree.path(self._parent))
             if ordinal not in self._path:
                 problem = f"{target_id!r} is not on the branch that the edit would be on"
-                raise InvalidEntry(f"{where}.targetId", problem, entryId=target_id)
+                raise InvalidEntry(f"{where}targetId", problem, entryId=target_id)
         else:
             return
         if kind not in EDITABLE:
             problem = f"{target_id!r} has no content that an edit could change for the model"
-            raise InvalidEntry(f"{where}.targetId", problem, entryId=target_id)
+            raise InvalidEntry(f"{where}targetId", problem, entryId=target_id)
 
 
 _COMMON: Final = frozenset({"type", "id", "parentId", "timestamp"})
@@ -196,7 +191,7 @@ def make_addition(
     """
     factory = EntryFactory(tree, parent)
     for number, one in enumerate(fields):
-        factory.add(one, f"entries[{number}]")
+        factory.add(one, f"entries[{number}].")
     leaf_id = factory.last_id
     if return_to is not None:
         leaf_id = tree.id_of(return_to)
@@ -237,12 +232,12 @@ def call_owner(tree: Tree, bodies: Bodies, fields: Entry, leaf: int) -> int | No
 def _completed_message(message: Entry, where: str) -> Entry:
     role = message.get("role")
     if not isinstance(role, str) or not role:
-        raise InvalidEntry(f"{where}.role", "must be a text")
+        raise InvalidEntry(f"{where}role", "must be a text")
     for name, types in _ROLE_FIELDS.get(role, {}).items():
-        _check(f"{where}.{name}", message.get(name), types, given=name in message)
+        _check(f"{where}{name}", message.get(name), types, given=name in message)
     completed = dict(message)
     if role == "assistant":
-        _check(f"{where}.usage", message.get("usage"), (dict, type(None)), given=True)
+        _check(f"{where}usage", message.get("usage"), (dict, type(None)), given=True)
         if message.get("usage") is None:
             completed["usage"] = dict(ZERO_USAGE)
     sent = message.get("timestamp")

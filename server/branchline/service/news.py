@@ -5,7 +5,7 @@ from typing import Any, Literal
 from branchline.entries import Kind, message_of
 from branchline.service.foreign import ExternalBranch
 from branchline.service.session_view import SessionView
-from branchline.tree.preview import describe
+from branchline.tree.preview import describe, one_line
 
 Origin = Literal["client", "external"]
 
@@ -27,7 +27,7 @@ def change_of(
         "previousLeafId": previous_leaf_id,
         "appended": [_summary(session, ordinal) for ordinal in added],
         "labels": _labels_set_by(session, added),
-        "name": tree.name,
+        "name": one_line(tree.name) if tree.name else None,
         "origin": origin,
         "externalBranch": (
             {"forkId": external.fork_id, "tipId": external.tip_id} if external else None
@@ -42,7 +42,7 @@ def _summary(session: SessionView, ordinal: int) -> dict[str, Any]:
         "parentId": session.tree.id_of(session.tree.parents[ordinal]),
         "type": entry.get("type"),
         "role": message_of(entry).get("role"),
-        "text": describe(entry, session.tree.kind(ordinal)),
+        "text": one_line(describe(entry, session.tree.kind(ordinal))),
     }
 
 
@@ -55,5 +55,5 @@ def _labels_set_by(session: SessionView, added: list[int]) -> dict[str, str | No
             target = tree.find(str(tree.facts[ordinal].get("targetId")))
             if target is not None:
                 label = tree.labels.get(target)
-                labels[tree.ids[target]] = label.text if label else None
+                labels[tree.ids[target]] = one_line(label.text) if label else None
     return labels

@@ -5,6 +5,7 @@ A session is one file, whichever name leads to it: the resolved path is the key.
 
 import logging
 import os
+import stat
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from branchline.errors import (
     BranchlineError,
     FileChanged,
     InvalidParams,
+    InvalidSession,
     NotFound,
     ReadOnly,
     StorageFailure,
@@ -101,7 +103,7 @@ class Registry:
         )
         named = new_session_path(client.root_for(cwd), cwd, header.id, timestamp)
         path = Path(os.path.realpath(named))
-        if any(one.header.id == header.id for one in self._open.values()) or path.exists():
+        if any(one.header.id == header.id for one in self._open.values()) or os.path.exists(path):
             raise InvalidParams("id", f"is taken: there is a session {header.id} already")
         prelude: list[Entry] = []
         if name is not None and name.strip():
@@ -183,13 +185,15 @@ class Registry:
 
     def _load(self, client: Client, path: Path, named: str) -> Session:
         try:
-            size = os.stat(path).st_size
+            status = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             raise NotFound.session(named) from None
         except (OSError, ValueError) as error:
             failure = error if isinstance(error, OSError) else OSError(22, "not a path")
             raise StorageFailure(path, "read", failure) from error
-        if size == 0:
+        if not stat.S_ISREG(status.st_mode):
+            raise InvalidSession(path, "it is no regular file")
+        if status.st_size == 0:
             header = Header(id_in_name(path), CURRENT_VERSION, now(), str(client.home), None)
             return Session(path, header, None, self._locks, self.forget)
         file = SessionFile(path, self._locks)
@@ -251,13 +255,16 @@ def _to_trash(path: Path) -> None:
 
 def _path_named(session: str) -> Path | None:
     """The path that a client means, or None if it gave an id."""
-    if "\x00" in session:
-        raise InvalidParams("session", "must not hold a NUL character")
     if session.startswith("file:"):
-        parts = urlsplit(session)
+        try:
+            parts = urlsplit(session)
+        except ValueError:  # such as a bracket that does not close
+            raise InvalidParams("session", "must be a file: URI of this machine") from None
         if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
             raise InvalidParams("session", "must be a file: URI of this machine")
-        return Path(unquote(parts.path))
+        session = unquote(parts.path, errors="surrogateescape")  # a name need not be UTF-8
+    if "\x00" in session:
+        raise InvalidParams("session", "must not hold a NUL character")
     if session.startswith("/"):
         return Path(session)
     if "/" in session or not session:

@@ -20,7 +20,7 @@ import anyio
 from anyio import to_thread
 
 from branchline.absent import ABSENT, Absent
-from branchline.entries import STRUCTURAL, Entry, facts_of, flags_of, kind_of
+from branchline.entries import STRUCTURAL, Entry, Kind, facts_of, flags_of, kind_of
 from branchline.errors import FileChanged, LeafChanged, ReadOnly
 from branchline.log.format import Header, record_line
 from branchline.log.locations import create_session_file
@@ -125,7 +125,9 @@ class Session(SessionView):
         if batch is None:
             return
         tree, ids = self.tree, batch.columns.ids
-        if len(set(ids)) != len(ids) or any(tree.find(one) is not None for one in ids):
+        known = len(set(ids)) != len(ids) or any(tree.find(one) is not None for one in ids)
+        # A placeholder stands behind its children, and an index that grows takes parents first.
+        if known or Kind.PLACEHOLDER in batch.columns.kinds:
             await self._scan_again()
             return
         previous_leaf_id = self.leaf_id
@@ -251,7 +253,7 @@ class Session(SessionView):
     ) -> tuple[Addition | None, bool]:
         """In a worker thread: what to add, and the write. The lock is held, and given back."""
         try:
-            self._expect(expected)
+            self.expect_leaf(expected)
             addition = prepare(self.tree)
             lines = [record_line(entry) for entry in addition.entries] if addition else []
         except BaseException:
@@ -269,7 +271,7 @@ class Session(SessionView):
         expected: str | Absent | None,
     ) -> Written:
         """Make the file of a new session with its first entries."""
-        self._expect(expected)
+        self.expect_leaf(expected)
         before = Tree(Columns())
         for entry in self._prelude:
             kind = kind_of(entry)
@@ -292,7 +294,7 @@ class Session(SessionView):
         self, prepare: Callable[[Tree], Addition | None], expected: str | Absent | None
     ) -> None:
         """Rewrite an old version before it grows; not if nothing would be written after all."""
-        self._expect(expected)
+        self.expect_leaf(expected)
         if await to_thread.run_sync(prepare, self.tree) is not None:
             await self._replace_file()
 
@@ -326,7 +328,8 @@ class Session(SessionView):
         self._tell(previous_leaf_id, [], "client", new=True)
         return backup
 
-    def _expect(self, expected: str | Absent | None) -> None:
+    def expect_leaf(self, expected: str | Absent | None) -> None:
+        """Raise `LeafChanged` if the leaf is not where somebody expects it."""
         if not isinstance(expected, Absent) and expected != self.leaf_id:
             raise LeafChanged(expected, self.leaf_id)
 

@@ -3,6 +3,7 @@
 Read-only. `Session` is the one that changes it.
 """
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -143,7 +144,7 @@ class SessionView:
         if self.file.readable_by_others:
             message = "Other users of this machine can read the file"
             found.append(SessionWarning("readable-by-others", message))
-        if self.header.cwd is None or not Path(self.header.cwd).is_dir():
+        if self.header.cwd is None or not os.path.isdir(self.header.cwd):
             message = f"The session's folder {self.header.cwd} does not exist here"
             found.append(SessionWarning("cwd-missing", message))
         return found

@@ -12,9 +12,9 @@ from branchline.errors import BranchlineError, InvalidParams
 from branchline.service.jobs import Job, JobKind
 from branchline.service.session import Session
 from branchline.service.writers import LeftToTheNext
+from branchline.settings import Settings
 from branchline.summaries.files import file_section
 from branchline.summaries.writer import SummaryRequest, Writer, WrittenSummary
-from branchline.settings import Settings
 
 _DRAFTS_KEPT: Final = 32
 _PART_NAMES: Final = {"compaction": "history", "turnPrefix": "turnPrefix", "branch": "branch"}

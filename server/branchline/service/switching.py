@@ -1,6 +1,5 @@
 """``session/switchLeaf``: a move of the leaf, and what of the branch left behind goes along."""
 
-
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -122,9 +121,6 @@ async def _write(
     jobs: Jobs, drafts: Drafts, session: Session, client: Client, switch: Switch
 ) -> Switched:
     plan, shown = await session.read(lambda: _plan(session, client, switch))
-    expected = switch.expected_leaf_id
-    if not isinstance(expected, Absent) and expected != session.leaf_id:
-        raise LeafChanged(expected, session.leaf_id)
     if not plan.is_worth_a_summary:
         if switch.preview:
             return Switched(shown, plan.editor, session.leaf_id)
@@ -139,9 +135,7 @@ async def _write(
         shown["summarizer"] = summarizer_json(texts.writer)
         if switch.preview:
             draft = Draft(session, "branch", text, left, facts, shown["summarizer"], shown)
-            return Switched(
-                shown, plan.editor, left, text=text, draft_id=drafts.keep(draft)
-            )
+            return Switched(shown, plan.editor, left, text=text, draft_id=drafts.keep(draft))
         return await _move(session, client, switch, text, facts, only_from=left)
     raise AssertionError  # pragma: no cover - the block above gives or raises
 
@@ -187,12 +181,12 @@ def _records(
     if text is not None:
         from_id = tree.id_of(plan.old_leaf) or NO_ORIGIN
         fields = {"type": "branch_summary", "fromId": from_id, "summary": text, **facts}
-        summary = factory.add(fields, "summary")
+        summary = factory.add(fields, "summary.")
     place = summary["id"] if summary else tree.id_of(plan.new_leaf)
     labelled = summary["id"] if summary else switch.target_id
     if switch.label is not None and switch.label.strip() and labelled is not None:
         fields = {"type": "label", "targetId": labelled, "label": switch.label.strip()}
-        factory.add(fields, "label")
+        factory.add(fields)
         factory.move(place)
     elif summary is None and plan.new_leaf != plan.old_leaf:
         factory.move(place)
@@ -201,8 +195,12 @@ def _records(
 
 
 def _plan(session: Session, client: Client, switch: Switch) -> tuple[Plan, dict[str, Any]]:
-    """What the move would do now, and the same as the protocol's plan. Raises `NotFound`."""
+    """What the move would do now, and the same as the protocol's plan.
+
+    Raises `NotFound`, `LeafChanged`.
+    """
     tree = session.tree
+    session.expect_leaf(switch.expected_leaf_id)
     target = session.place(switch.target_id)
     new_leaf, editor = tree.leaf, None
     if target != tree.leaf:
@@ -262,5 +260,3 @@ def _check(switch: Switch) -> None:
         raise InvalidParams("summary.text", "or summary.draftId is needed in mode text")
     if wish.text is not None and not wish.text.strip():
         raise InvalidEntry("summary.text", "must not be blank")
-
-

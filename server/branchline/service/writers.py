@@ -5,15 +5,16 @@ model, then the offline writer, which is always there. A key that happens to lie
 environment is no consent: without ``summarizer.model`` no server is asked.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from branchline.errors import CancelledByClient, InvalidParams, SummaryFailed
 from branchline.service.client import Client, ClientFailure
+from branchline.summaries.completions import Endpoint
 from branchline.summaries.offline import OfflineWriter
 from branchline.summaries.openai_writer import OpenAIWriter
-from branchline.summaries.prompts import build, estimate
-from branchline.summaries.sections import complete
+from branchline.summaries.prompts import build, prompt_tokens
+from branchline.summaries.sections import NoSections, complete
 from branchline.summaries.writer import (
     OnDelta,
     SummaryRequest,
@@ -79,13 +80,14 @@ def choose(client: Client, use: Use | None, plan: dict[str, Any] | None = None) 
 def server_writer(client: Client) -> OpenAIWriter:
     """The writer that asks the server of the client's settings."""
     settings = client.settings.summarizer
-    return OpenAIWriter(
+    endpoint = Endpoint(
         base_url=settings.base_url,
         api_key=client.environment.get(settings.api_key_env) if settings.api_key_env else None,
         model=settings.model or "",
         timeout_seconds=settings.timeout_seconds,
         max_retries=settings.max_retries,
     )
+    return OpenAIWriter(endpoint, client.dialects)
 
 
 class LeftToTheNext(Exception):
@@ -105,7 +107,7 @@ class ClientWriter:
 
     def prompt_tokens(self, request: SummaryRequest) -> int | None:
         """About how many tokens the client is handed."""
-        return estimate(self._limited(request))
+        return prompt_tokens(build(self._limited(request)))
 
     async def write(self, request: SummaryRequest, on_delta: OnDelta) -> WrittenSummary:
         """Ask. Raises `CancelledByClient`, `LeftToTheNext`, `SummaryFailed`."""
@@ -131,7 +133,10 @@ class ClientWriter:
                 model = answer.get("model")
             case _:
                 raise SummaryFailed(_CLIENT, "gave no text")
-        written = complete(text, request.kind) or text.strip()
+        try:
+            written = complete(text, request.kind)
+        except NoSections:
+            written = text.strip()  # a client may have a form of its own
         on_delta(written)
         return WrittenSummary(
             written,
@@ -144,13 +149,4 @@ class ClientWriter:
         limit = self._client.offer.max_input_tokens if self._client.offer else None
         if limit is None or (request.input_tokens or limit) < limit:
             return request
-        return SummaryRequest(
-            request.kind,
-            request.messages,
-            request.previous,
-            request.pinned,
-            request.instructions,
-            request.replace_instructions,
-            request.max_tokens,
-            limit,
-        )
+        return replace(request, input_tokens=limit)

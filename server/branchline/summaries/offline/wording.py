@@ -1,0 +1,223 @@
+"""Text of a session made fit to stand in a summary, and taken apart into what is said.
+
+Promises: what leaves here is one line, without control characters, escapes of a terminal or
+bidirectional overrides; it begins with no list, heading or quote mark; outside code it holds
+nothing that reads as a tag, inside code no tag that summaries are wrapped in. Code spans are
+never cut.
+
+It knows no messages and no sections.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from branchline.codec import clean_text
+from branchline.summaries.offline.languages import STOP_WORDS
+
+LONGEST_STATEMENT: Final = 320
+"""Characters of one sentence or item in a summary."""
+LONGEST_CODE: Final = 160
+"""Characters of one quoted command, error or path."""
+_HEAD, _TAIL = 24_000, 8_000  # characters of one text that are looked at, at its two ends
+
+_REMOVED = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?"
+    "|[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]+")
+_SPACES = re.compile(r"\s+")
+_TAG_IN_CODE = re.compile(
+    r"<(?=/?(?:summary|previous-summary|conversation|read-files|modified-files|system|user"
+    r"|assistant|instructions)\b)",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"<(?=[/!?A-Za-z])")
+_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)([^`]+)\1(?!`)")
+_BACKTICKS = re.compile(r"`+")
+_MARKS = re.compile(r"(?:\s|#+(?=\s|#|$)|>|[-*+•·](?=\s)|\d{1,3}[.)](?=\s)|\[[ xX]\]|=+$|\|)+")
+_PATH = re.compile(
+    r"(?<![\w`/.:@~-])(?:~?/|\.{1,2}/)?(?:[\w.@+-]{1,80}/){1,12}[\w.@+-]{0,80}\.[A-Za-z]\w{0,7}\b"
+    r"|(?<![\w`/.:@~-])(?:~?/|\.{1,2}/)(?:[\w.@+-]{1,80}/){0,12}[\w@+-][\w.@+-]{1,80}(?<![.])"
+    r"|(?<![\w`/.:@~-])[\w-]{1,60}(?:\.[\w-]{1,20}){0,2}\.(?:py|pyi|ts|tsx|js|jsx|mjs|json|md|toml|ya?ml"
+    r"|rs|go|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|lua|sh|sql|html|css|txt|csv|cfg|ini|lock|xml|vue"
+    r"|proto|ipynb|env|log)\b(?!\()",
+    re.ASCII,
+)
+_SENTENCE_END = re.compile(
+    r"""(?<=[.!?…])(?<!\b[zZ]\.)(?<!\b[BbduDaA]\.)(?<!e\.g\.)(?<!i\.e\.)(?<!bzw\.)(?<!\bca\.)
+    (?<!\betc\.)(?<!\bvs\.)(?<!\bNr\.)["'”’)\]]*\s+|(?<=[。！？；])["”’」』）]*\s*""",
+    re.VERBOSE,
+)
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_ITEM = re.compile(r"\s{0,4}(?:[-*+•]\s+|(\d{1,2})(?:[.)](?=\s)|[、．）])\s*)(\S.*)")
+_BOX = re.compile(r"\[([ xX✓✔])\]\s*|(✅|☑|✔|✓)\s*|(☐|⬜)\s*")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)|\s*\*\*([^*]+)\*\*\s*[:：]?\s*")
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_UNSPACED = re.compile(f"[{_CJK}]+")
+_WORD = re.compile(rf"[{_CJK}]+|[^\W\d_{_CJK}](?:[^\W{_CJK}]|-)*")
+
+
+def excerpt(text: str) -> str:
+    """The text without escapes and control characters; of a very long one, head and tail."""
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    text = _REMOVED.sub("", text.replace("\r\n", "\n"))
+    return clean_text(_CONTROL.sub(" ", text))
+
+
+def code(text: str, limit: int = LONGEST_CODE) -> str:
+    """The text as one code span of at most about ``limit`` characters; empty if it is blank."""
+    line = _SPACES.sub(" ", excerpt(text[: 4 * limit])).strip()
+    if len(line) > limit or len(text) > 4 * limit:
+        line = line[: limit - 1].rstrip() + "…"
+    if not line:
+        return ""
+    line = _TAG_IN_CODE.sub(r"<\\", line)
+    fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(line)), default=0))
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def prose(text: str, limit: int = LONGEST_STATEMENT) -> str:
+    """What a person or a model said, as one line; code spans stay, bare paths become some.
+
+    Longer texts are cut between words and outside code, with "…".
+    """
+    line = " ".join(_MARKS.sub("", one, count=1) if _MARKS.match(one) else one
+                    for one in text.split("\n"))  # fmt: skip
+    line = _SPACES.sub(" ", line).strip()
+    parts: list[str] = []
+    room = limit
+    for part, is_code in _spans(line):
+        made = code(part, LONGEST_CODE) if is_code else _safe(part)
+        if len(made) > room:
+            if not is_code:
+                cut = made[:room]
+                word = cut if _UNSPACED.search(cut[-12:]) else cut.rpartition(" ")[0]
+                parts.append(re.sub(r"&(?:lt|l)?$", "", word).rstrip(" ,;:，、；：("))
+            parts.append("…")
+            break
+        parts.append(made)
+        room -= len(made)
+    return "".join(parts).strip()
+
+
+def _spans(line: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a line in order, and whether each is code: quoted as such, or a path."""
+    position = 0
+    for span in _SPAN.finditer(line):
+        yield from _with_paths(line[position : span.start()])
+        yield span[2].strip(), True
+        position = span.end()
+    yield from _with_paths(line[position:])
+
+
+def _with_paths(text: str) -> Iterator[tuple[str, bool]]:
+    position = 0
+    for path in _PATH.finditer(text):
+        yield text[position : path.start()], False
+        yield path[0], True
+        position = path.end()
+    yield text[position:], False
+
+
+def _safe(text: str) -> str:
+    text = text.replace("**", "").replace("`", "'")
+    return _TAG.sub("&lt;", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of what somebody said: a sentence's worth, an item, or a heading.
+
+    Attributes:
+        text: without its mark.
+        number: of a numbered item; 0 for a bullet; None if it is no item.
+        ticked: whether an item has a box, and whether that is ticked; None without a box.
+        heading: whether it is a heading.
+    """
+
+    text: str
+    number: int | None = None
+    ticked: bool | None = None
+    heading: bool = False
+
+
+def said(text: str) -> list[Line]:
+    """The lines of a message: paragraphs joined, code blocks and quotations left out."""
+    lines: list[Line] = []
+    paragraph: list[str] = []
+    fence = ""
+
+    def end_paragraph() -> None:
+        if paragraph:
+            lines.append(Line("\n".join(paragraph)))
+            paragraph.clear()
+
+    for raw in excerpt(text).split("\n"):
+        mark = _FENCE.match(raw)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+            end_paragraph()
+        elif fence or raw.lstrip().startswith((">", "|")) or raw.startswith(("\t", "     ")):
+            continue
+        elif not raw.strip():
+            end_paragraph()
+        elif heading := _HEADING.fullmatch(raw):
+            end_paragraph()
+            lines.append(Line(heading[1] or heading[2], heading=True))
+        elif item := _ITEM.fullmatch(raw):
+            end_paragraph()
+            body, ticked = item[2], None
+            if box := _BOX.match(body):
+                ticked = box[3] is None and box[1] != " "
+                body = body[box.end() :]
+            lines.append(Line(body, number=int(item[1] or 0), ticked=ticked))
+        else:
+            paragraph.append(raw.strip())
+    end_paragraph()
+    return lines
+
+
+def sentences(line: str) -> list[str]:
+    """The sentences of a line. Full stops inside code, paths and numbers end none."""
+    spans = [(one.start(), one.end()) for one in _SPAN.finditer(line)]
+    found: list[str] = []
+    start = at = 0
+    for end in _SENTENCE_END.finditer(line):
+        while at < len(spans) and spans[at][1] <= end.start():
+            at += 1
+        if at < len(spans) and spans[at][0] < end.start():
+            continue
+        found.append(line[start : end.end()].strip())
+        start = end.end()
+    found.append(line[start:].strip())
+    return [one for one in found if one]
+
+
+def features(text: str) -> frozenset[str]:
+    """What a text is about: its words in lower case, or pairs of characters without spaces."""
+    found: set[str] = set()
+    for word in _WORD.findall(text.casefold()):
+        if _UNSPACED.fullmatch(word):
+            found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
+        elif len(word) > 2 and word not in STOP_WORDS:
+            found.add(word)
+    return frozenset(found)
+
+
+def paths_in(text: str) -> list[str]:
+    """The paths that a text names outside code."""
+    return [match[0] for match in _PATH.finditer(text)]
+
+
+def code_in(text: str) -> list[str]:
+    """What a text quotes as code."""
+    return [span[2].strip() for span in _SPAN.finditer(text)]
+
+
+def unquoted(line: str) -> str:
+    """The line without its code spans."""
+    return _SPAN.sub(" ", line)
