@@ -13,11 +13,11 @@ PYTHON := $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	then echo $$name; break; fi; done)
 endif
 
-.PHONY: help setup python-found demo test lint types check bench format lock clean
+.PHONY: help setup python-found demo test interop-deps lint types check bench format lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Install everything into .venv
 
@@ -35,8 +35,11 @@ python-found:
 demo: $(READY) ## Walk through a session with the real daemon
 	@$(BIN)/python -m branchline.demo
 
-test: $(READY) ## Run the tests; what was left out is said at the end
+test: $(READY) interop-deps ## Run the tests; what was left out is said at the end
 	$(BIN)/python -m pytest
+
+interop-deps: ## Install the real Pi for the interop tests, where npm is there
+	@tests/interop/pi/install
 
 lint: $(READY) ## Lint, and check the format
 	$(BIN)/ruff check .

@@ -43,7 +43,7 @@ def said(content: Any = "ours", **fields: Any) -> dict[str, Any]:
 
 
 def write_session(folder: Path, *records: Any, name: str = "t_s-1.jsonl", **fields: Any) -> Path:
-    """A private session file of the records; its folder exists, so that nothing is to be warned of."""
+    """A private session file of the records; its folder exists, so nothing is to be warned of."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / name
     path.write_bytes(text_of_file(header(**{"cwd": str(folder), "id": "s-1", **fields}), *records))

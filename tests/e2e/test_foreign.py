@@ -261,3 +261,28 @@ class TestAnotherFile:
             watched.append()
         assert refused.value.data["kind"] == "notFound"
         assert not watched.path.exists()
+
+
+class TestARewriteAfterForeignEntries:
+    """An upgrade and a repair take along what came since the session was opened."""
+
+    @pytest.mark.parametrize("entry_id", ["b0000001", "a0000003"])  # a new one, and one again
+    def test_an_upgrade_keeps_them(
+        self, shared_daemon: Client, copy_session: Callable[..., Path], entry_id: str
+    ) -> None:
+        watched = Watched(shared_daemon, copy_session("20-v2-hookmessage"))
+        add_bytes(watched.path, foreign(entry_id, "a0000002", "theirs"))
+        watched.append()
+        messages = watched.ask("context")["messages"]
+        assert [message["content"] for message in messages][-1] == "ours"
+        records = lines_of(watched.path)
+        assert records[0]["version"] == 3
+        assert "theirs" in [one["message"]["content"] for one in records[1:]]
+
+    @pytest.mark.parametrize("entry_id", ["b0000001", "a0000004"])
+    def test_a_repair_keeps_them(self, watched: Watched, entry_id: str) -> None:
+        add_bytes(watched.path, b'{"type":"mess\n' + foreign(entry_id, "a0000003", "theirs"))
+        watched.ask("repair")
+        records = lines_of(watched.path)
+        assert records[-1]["message"]["content"] == "theirs"
+        assert codes(watched.ask("check")["warnings"]) == {"cwd-missing"}

@@ -10,13 +10,20 @@ from tests.e2e.world import lines_of
 
 
 def result(call_id: str = "call-1") -> dict[str, Any]:
-    body = {"role": "toolResult", "toolCallId": call_id, "toolName": "read", "content": text("done")}
+    body = {
+        "role": "toolResult",
+        "toolCallId": call_id,
+        "toolName": "read",
+        "content": text("done"),
+    }
     return {"type": "message", "message": body}
 
 
 def test_entries_go_below_the_leaf_one_below_the_other(talk: Talk) -> None:
     before = talk.path.read_bytes()
-    answer = talk.append(said("one"), {"type": "custom", "customType": "t"}, {"type": "new", "x": 1})
+    answer = talk.append(
+        said("one"), {"type": "custom", "customType": "t"}, {"type": "new", "x": 1}
+    )
     written = lines_of(talk.path)[-3:]
     assert answer == {
         "entries": [{key: one[key] for key in ("id", "parentId", "timestamp")} for one in written],
@@ -196,9 +203,7 @@ def test_many_entries_in_one_write(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("durability", ["flush", "fsync"])
-def test_both_ways_of_durability_write(
-    daemon: Any, talk: Talk, durability: str
-) -> None:
+def test_both_ways_of_durability_write(daemon: Any, talk: Talk, durability: str) -> None:
     other = Talk(daemon({"durability": durability}), talk.path)
     assert other.opened["settings"]["durability"] == durability
     leaf = other.append(said("kept"))["leafId"]

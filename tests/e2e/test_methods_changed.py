@@ -75,7 +75,11 @@ def test_what_is_told_is_short_and_plain_however_long_what_was_said(talk: Talk) 
             {"targetId": "f", "label": "x", "summary": {"mode": "text", "text": "s"}},
             ["branch_summary", "label", "custom"],
         ),
-        ("append", {"entries": [said()], "parentId": "a", "moveLeaf": False}, ["message", "custom"]),
+        (
+            "append",
+            {"entries": [said()], "parentId": "a", "moveLeaf": False},
+            ["message", "custom"],
+        ),
     ],
 )
 def test_each_write_is_told_once_before_its_answer(

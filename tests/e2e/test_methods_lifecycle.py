@@ -73,9 +73,16 @@ def test_a_name_stands_before_the_first_entry(daemon: StartDaemon) -> None:
     assert made["name"] == "Parser speed"
     client.request("session/append", {"session": made["id"], "entries": [said("one")]})
     _, named, first = lines_of(Path(made["path"]))
-    assert (named["type"], named["name"], named["parentId"]) == ("session_info", "Parser speed", None)
+    assert (named["type"], named["name"], named["parentId"]) == (
+        "session_info",
+        "Parser speed",
+        None,
+    )
     assert first["parentId"] == named["id"]
-    assert client.request("session/open", {"session": made["path"]})["session"]["name"] == "Parser speed"
+    assert (
+        client.request("session/open", {"session": made["path"]})["session"]["name"]
+        == "Parser speed"
+    )
 
 
 @pytest.mark.parametrize("session_id", ["a", "A-1.b_c", "0" * 128, "x--y"])
@@ -84,7 +91,9 @@ def test_an_id_of_one_s_own(daemon: StartDaemon, session_id: str) -> None:
     assert made["id"] == session_id
 
 
-@pytest.mark.parametrize("session_id", ["", "-a", "a-", ".", "a/b", "../x", "a b", "é", "0" * 129, "a\n"])
+@pytest.mark.parametrize(
+    "session_id", ["", "-a", "a-", ".", "a/b", "../x", "a b", "é", "0" * 129, "a\n"]
+)
 def test_an_id_that_is_no_name_is_refused(daemon: StartDaemon, session_id: str) -> None:
     error = failure(daemon(), "create", id=session_id)
     assert (error.code, error.data["parameter"]) == (-32602, "id")
@@ -102,7 +111,9 @@ def test_a_cwd_must_be_absolute(daemon: StartDaemon, tmp_path: Path) -> None:
     client = daemon()
     for cwd in ("relative", "", "/a\0b"):
         assert failure(client, "create", cwd=cwd).data["parameter"] == "cwd"
-    assert client.request("session/create", {"cwd": str(tmp_path)})["session"]["cwd"] == str(tmp_path)
+    assert client.request("session/create", {"cwd": str(tmp_path)})["session"]["cwd"] == str(
+        tmp_path
+    )
 
 
 def test_a_sessions_dir_of_one_s_own_is_flat(daemon: StartDaemon, tmp_path: Path) -> None:
@@ -142,7 +153,11 @@ def test_what_opening_says(talk: Talk) -> None:
     assert usage == {"tokens": 10, "contextWindow": 128_000, "reserveTokens": 16_384, "due": False}
     assert talk.opened["settings"]["durability"] == "fsync"
     info = talk.opened["session"]
-    assert (info["entryCount"], info["branchCount"], info["firstMessage"]) == (6, 2, "first question")
+    assert (info["entryCount"], info["branchCount"], info["firstMessage"]) == (
+        6,
+        2,
+        "first question",
+    )
 
 
 def test_a_uri_may_have_escapes(daemon: StartDaemon, agent_dir: Path) -> None:
@@ -167,7 +182,9 @@ def test_a_session_that_is_not_there(daemon: StartDaemon, session: str) -> None:
     assert session in error.message
 
 
-@pytest.mark.parametrize("session", ["", "a/b", "./x.jsonl", "file://other/x.jsonl", "a\0b", None, 7])
+@pytest.mark.parametrize(
+    "session", ["", "a/b", "./x.jsonl", "file://other/x.jsonl", "a\0b", None, 7]
+)
 def test_what_names_no_session(daemon: StartDaemon, session: Any) -> None:
     error = failure(daemon(), "open", session=session)
     assert (error.code, error.data["parameter"]) == (-32602, "session")
@@ -229,7 +246,11 @@ def test_a_newer_version_is_read_only(daemon: StartDaemon, agent_dir: Path) -> N
     talk = Talk(daemon(), path)
     assert talk.opened["session"]["readOnly"]
     assert [one["code"] for one in talk.opened["warnings"]] == ["newer-version"]
-    for method, params in (("append", {"entries": [said()]}), ("repair", {}), ("rename", {"name": ""})):
+    for method, params in (
+        ("append", {"entries": [said()]}),
+        ("repair", {}),
+        ("rename", {"name": ""}),
+    ):
         assert talk.error(method, **params).code == 4006
 
 
@@ -249,7 +270,9 @@ def test_closing_twice_is_closing(talk: Talk) -> None:
 def test_a_relative_session_is_found_by_its_link(talk: Talk, tmp_path: Path) -> None:
     link = tmp_path / "link.jsonl"
     link.symlink_to(talk.path)
-    assert talk.client.request("session/open", {"session": str(link)})["session"]["path"] == str(talk.path)
+    assert talk.client.request("session/open", {"session": str(link)})["session"]["path"] == str(
+        talk.path
+    )
 
 
 # --- delete ----------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def ids(client: Client, **params: Any) -> list[str]:
 
 
 @pytest.fixture
-def client(daemon: StartDaemon, sessions: Path, project: Path) -> Client:  # noqa: ARG001
+def client(daemon: StartDaemon, sessions: Path, project: Path) -> Client:
     return daemon(folder=project)
 
 

@@ -15,7 +15,11 @@ from tests.unit.session_files import text_line, user
 
 def test_entries_are_as_stored_in_the_order_asked_for(talk: Talk) -> None:
     by_id = {one["id"]: one for one in SAMPLE}
-    assert talk.ask("entries", ids=["f", "a", "f"])["entries"] == [by_id["f"], by_id["a"], by_id["f"]]
+    assert talk.ask("entries", ids=["f", "a", "f"])["entries"] == [
+        by_id["f"],
+        by_id["a"],
+        by_id["f"],
+    ]
     assert talk.ask("entries", ids=[]) == {"entries": []}
 
 
@@ -48,7 +52,11 @@ def test_the_context_at_the_leaf(talk: Talk) -> None:
         "usage",
         "warnings",
     }
-    assert (context["leafId"], context["path"], context["sources"]) == ("d", list("abcd"), list("abcd"))
+    assert (context["leafId"], context["path"], context["sources"]) == (
+        "d",
+        list("abcd"),
+        list("abcd"),
+    )
     assert [one["role"] for one in context["messages"]] == ["user", "assistant"] * 2
     assert context["model"] == {"provider": "local", "modelId": "m"}
     assert (context["thinkingLevel"], context["activeTools"]) == ("off", None)
@@ -215,6 +223,5 @@ def test_a_damaged_entry_is_shown_as_a_placeholder(talk: Talk) -> None:
     "method", ["tree", "branches", "context", "stats", "check", "entries", "close", "repair"]
 )
 def test_unknown_params_are_ignored(talk: Talk, method: str) -> None:
-    params = {"ids": []} if method == "entries" else {}
+    params: dict[str, Any] = {"ids": []} if method == "entries" else {}
     talk.ask(method, **params, color="red", jsonrpc="1.0")
-

@@ -93,7 +93,11 @@ def test_an_edit_omits_an_entry(talk: Talk) -> None:
     answer = talk.ask("edit", targetId="b", replacement=None)
     record = lines_of(talk.path)[-1]
     assert answer == {"entryId": record["id"], "leafId": record["id"], "revision": 1}
-    assert (record["type"], record["targetId"], record["replacement"]) == ("context_edit", "b", None)
+    assert (record["type"], record["targetId"], record["replacement"]) == (
+        "context_edit",
+        "b",
+        None,
+    )
     assert talk.ask("context")["sources"] == ["a", "c", "d"]
     row = next(one for one in talk.ask("tree")["rows"] if one["id"] == "b")
     assert row["context"] == "omitted"

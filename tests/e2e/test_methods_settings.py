@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from branchline.demo.client import Client, DaemonError
-from tests.e2e.conftest import SERVE, SECONDS, StartDaemon
+from tests.e2e.conftest import SECONDS, SERVE, StartDaemon
 from tests.e2e.talk import SAMPLE, Talk, said, write_session
 
 

@@ -42,9 +42,7 @@ def test_picking_a_question_takes_it_back_to_be_edited(talk: Talk) -> None:
     assert [one["type"] for one in answer["editorContent"]["images"]] == ["image"]
 
 
-def test_picking_the_first_question_goes_before_everything(
-    talk: Talk, daemon: StartDaemon
-) -> None:
+def test_picking_the_first_question_goes_before_everything(talk: Talk, daemon: StartDaemon) -> None:
     answer = talk.ask("switchLeaf", targetId="a")
     assert (answer["leafId"], answer["editorContent"]["text"]) == (None, "first question")
     assert talk.reopened(daemon).opened["leafId"] is None

@@ -1,6 +1,7 @@
 """Ids, texts, numbers, queries and cursors at their limits, in params and in files."""
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from branchline.demo.client import DaemonError
 from tests.e2e.conftest import SERVE, StartDaemon
 from tests.e2e.world import raw_daemon, record, strict
 from tests.hostile.world import TIMESTAMP, Asker, make, message
-from tests.unit.wire_client import framed
 
 TEXTS = [
     "",
@@ -33,7 +33,7 @@ NUMBERS = [
     b"9007199254740991", b"9007199254740993", b"-9007199254740993", b"18446744073709551616",
     b"1e400", b"-1e400", b"1e-400", b"1" * 5000, b"1" * 5000 + b".5", b"-0", b"-0.0", b"1e308",
     b"NaN", b"Infinity", b"-Infinity", b"8.64e15", b"253402300800000", b"null", b"true", b'"x"',
-    b"[]", b"{}", b"[[[]]]",
+    b"[]", b"{}", b"[[[]]]", b"[" * 500 + b"]" * 500, b"[" * 1000 + b"]" * 1000,
 ]  # fmt: skip
 """Values, as they stand in a file, for every field that is a number, a text, or anything else."""
 ROLES = ["user", "assistant", "toolResult", "bashExecution", "system", "custom", "no such role"]
@@ -58,10 +58,18 @@ BODY = ("timestamp", "usage", "stopReason", "toolCallId", "toolName", "isError",
         "display", "model", "provider", "excludeFromContext", "errorMessage")  # fmt: skip
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:12]))
-def test_a_text_as_every_parameter(daemon: StartDaemon, agent_dir: Path, text: str) -> None:
-    path = make(agent_dir, message("top", None))
+def test_a_text_as_every_parameter(daemon: StartDaemon, agent_dir: Path) -> None:
     asker = Asker(daemon())
+    for number, text in enumerate(TEXTS):
+        path = make(agent_dir, message("top", None), name=f"{number}.jsonl")
+        ask_with(asker, path, text)
+        asker.look_at(path, "top")
+        for line in path.read_bytes().splitlines():
+            json.loads(line)
+
+
+def ask_with(asker: Asker, path: Path, text: str) -> None:
+    """Ask everything with one text in every place that takes one."""
     entry = {"type": "message", "id": text, "message": {"role": "user", "content": text}}
     asker.ask("append", path, entries=[entry])
     for params in (
@@ -98,9 +106,6 @@ def test_a_text_as_every_parameter(daemon: StartDaemon, agent_dir: Path, text: s
     for name in (text, "/" + text, "file://" + text, "file:///" + text, f"{path}/{text}"):
         asker.ask("open", name)
         asker.ask("append", name, entries=[entry])
-    asker.look_at(path, "top")
-    for line in path.read_bytes().splitlines():
-        json.loads(line)
 
 
 def test_texts_as_every_field_of_a_file(daemon: StartDaemon, agent_dir: Path) -> None:
@@ -121,17 +126,28 @@ def test_texts_as_every_field_of_a_file(daemon: StartDaemon, agent_dir: Path) ->
     asker = Asker(daemon(), 2)
     asker.look_at(path, "top")
     for row in asker.ok("tree", path, filter="all", layout="pi")["rows"]:
-        asker.ok("context", path, leafId=row["id"])
-        asker.ok("entries", path, ids=[row["id"]])
-        asker.ask("locate", path, **{"from": row["id"], "to": "parent"})
+        # Half of a surrogate pair reaches no client, so an id that holds one cannot be asked for.
+        ask = asker.ask if "\ufffd" in row["id"] else asker.ok
+        ask("context", path, leafId=row["id"])
+        ask("entries", path, ids=[row["id"]])
+        ask("locate", path, **{"from": row["id"], "to": "parent"})
     asker.change(path, "top")
 
 
-@pytest.mark.parametrize("value", NUMBERS, ids=lambda value: value[:20].decode())
-def test_a_value_as_every_field_of_a_file(
-    daemon: StartDaemon, agent_dir: Path, value: bytes
-) -> None:
-    """Each on one chain, so that the context meets all of them."""
+def test_a_value_as_every_field_of_a_file(daemon: StartDaemon, agent_dir: Path) -> None:
+    asker = Asker(daemon())
+    for number, value in enumerate(NUMBERS):
+        path = make(agent_dir, *every_field(value), name=f"{number}.jsonl")
+        assert asker.look_at(path, "end")["leafId"] == "end"
+        for row in asker.ok("tree", path, filter="all")["rows"]:
+            asker.ok("context", path, leafId=row["id"], format="openai")
+            asker.ask("edit", path, targetId=row["id"], replacement=None)
+        asker.change(path, "end")
+        asker.ok("close", path)
+
+
+def every_field(value: bytes) -> list[bytes]:
+    """Entries of every type on one chain, so that the context meets all of them."""
 
     def filled(line: bytes) -> bytes:
         return line.replace(b'"HERE"', value)
@@ -161,41 +177,40 @@ def test_a_value_as_every_field_of_a_file(
         parent_id = name
     lines.append(filled(record(type="message", id="HERE", parentId="HERE", message="HERE")))
     lines.append(message("end", parent_id))
-    path = make(agent_dir, *lines)
-    asker = Asker(daemon())
-    assert asker.look_at(path, "end")["leafId"] == "end"
-    for row in asker.ok("tree", path, filter="all")["rows"]:
-        asker.ok("context", path, leafId=row["id"], format="openai")
-        asker.ask("edit", path, targetId=row["id"], replacement=None)
-    asker.change(path, "end")
+    return lines
 
 
-@pytest.mark.parametrize("value", NUMBERS, ids=lambda value: value[:20].decode())
 def test_a_value_in_params_arrives_and_is_stored_as_json(
-    environment: dict[str, str], agent_dir: Path, value: bytes
+    environment: dict[str, str], agent_dir: Path
 ) -> None:
     path = make(agent_dir, message("top", None))
     with raw_daemon(SERVE, environment) as daemon:
         daemon.initialize()
-        for method, params in {
-            "append": b'"entries":[{"type":"custom","customType":"x","data":%b}]' % value,
-            "tree": b'"limit":%b,"offset":%b' % (value, value),
-            "entries": b'"ids":[%b]' % value,
-            "label": b'"targetId":"top","label":%b' % value,
-            "list": b'"scope":"all","limit":%b,"cursor":%b' % (value, value),
-        }.items():
-            name = json.dumps(str(path)).encode()
+        name = json.dumps(str(path)).encode()
+        for value, (method, params) in product(NUMBERS, VALUE_PARAMS.items()):
+            filled = params.replace(b"HERE", value)
             daemon.send(
                 b'{"jsonrpc":"2.0","id":"%b","method":"session/%b","params":{"session":%b,%b}}'
-                % (method.encode(), method.encode(), name, params)
+                % (method.encode(), method.encode(), name, filled)
             )
             answer = strict(daemon.receive())
             assert answer["id"] == method
-            assert "result" in answer or answer["error"]["code"] == "-32602", (method, answer)
+            # 4001: a number that no float holds is a text, and no entry has that id.
+            known = "result" in answer or answer["error"]["code"] in ("-32602", "4001")
+            assert known, (method, value[:20], answer)
         stored = strict(daemon.ask("session/entries", {"session": str(path), "ids": ["top"]}))
         assert "result" in stored
     for line in path.read_bytes().splitlines():
         json.loads(line, parse_constant=pytest.fail, parse_int=str)
+
+
+VALUE_PARAMS = {
+    "append": b'"entries":[{"type":"custom","customType":"x","data":HERE}]',
+    "tree": b'"limit":HERE,"offset":HERE',
+    "entries": b'"ids":[HERE]',
+    "label": b'"targetId":"top","label":HERE',
+    "list": b'"scope":"all","limit":HERE,"cursor":HERE',
+}
 
 
 @pytest.mark.parametrize("depth", [100, 500, 900, 10_000])
@@ -229,34 +244,34 @@ LIMITS = [0, -1, 1, 20_000, 20_001, 2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**64, 1
           1e308, True, None, "5", [], {}]  # fmt: skip
 
 
-@pytest.mark.parametrize("limit", LIMITS, ids=repr)
-def test_limits_and_offsets(daemon: StartDaemon, agent_dir: Path, limit: Any) -> None:
+def test_limits_and_offsets(daemon: StartDaemon, agent_dir: Path) -> None:
     path = make(agent_dir, message("top", None))
     asker = Asker(daemon())
-    fits = isinstance(limit, (int, float)) and not isinstance(limit, bool) and limit == int(limit)
-    for method, session in (("list", None), ("tree", path)):
-        scope = {} if session else {"scope": "all"}
-        found = asker.ask(method, session, limit=limit, **scope)
-        assert isinstance(found, DaemonError) == (not fits or not 1 <= limit <= 20_000)
-    found = asker.ask("tree", path, offset=limit)
-    assert isinstance(found, DaemonError) == (not fits or not 0 <= limit < 2**53)
-    for error in (found,) if isinstance(found, DaemonError) else ():
-        assert error.code == -32602
-        assert error.data["parameter"] == "offset"
+    for value in LIMITS:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        whole = number and value == int(value)
+        limits = whole and 1 <= value <= 20_000
+        assert isinstance(asker.ask("list", scope="all", limit=value), DaemonError) != limits
+        assert isinstance(asker.ask("tree", path, limit=value), DaemonError) != limits
+        offset = asker.ask("tree", path, offset=value)
+        if whole and 0 <= value < 2**53:
+            assert offset["total"] == 1
+        else:
+            assert (offset.code, offset.data["parameter"]) == (-32602, "offset")
 
 
 CURSORS = ["", "garbage", "AAAA", "=", "////" * 10_000, "_-8=", "\ud800", "é", "\x00", "e30="]
 
 
-@pytest.mark.parametrize("cursor", CURSORS, ids=lambda cursor: repr(cursor[:8]))
-def test_cursors_that_no_page_gave(daemon: StartDaemon, agent_dir: Path, cursor: str) -> None:
+def test_cursors_that_no_page_gave(daemon: StartDaemon, agent_dir: Path) -> None:
     make(agent_dir, message("top", None))
-    answer = Asker(daemon()).ask("list", scope="all", cursor=cursor)
-    if isinstance(answer, DaemonError):
-        assert answer.code == -32602
-        assert answer.data["parameter"] == "cursor"
-    else:
-        assert answer["sessions"] == []
+    asker = Asker(daemon())
+    for cursor in CURSORS:
+        answer = asker.ask("list", scope="all", cursor=cursor)
+        if isinstance(answer, DaemonError):
+            assert (answer.code, answer.data["parameter"]) == (-32602, "cursor")
+        else:
+            assert answer["sessions"] == []
 
 
 QUERIES = {
@@ -285,31 +300,31 @@ def test_queries(daemon: StartDaemon, agent_dir: Path, name: str) -> None:
     asker.ok("list", scope="all", query=query)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("cwd", "\x00"), ("cwd", "/\ud800"), ("cwd", "/" + "a" * 5000), ("cwd", "/x" * 3000),
-        ("cwd", "../.."), ("cwd", ""), ("cwd", 5), ("cwd", None),
-        ("version", 2**64), ("version", -5), ("version", 1e308), ("version", "3"), ("version", []),
-        ("timestamp", 5), ("timestamp", "yesterday"), ("timestamp", "\ud800"),
-        ("parentSession", "\x00"), ("parentSession", {}), ("id", "../../x"), ("id", "x" * 10_000),
-    ],
-    ids=lambda value: repr(value)[:16],
-)  # fmt: skip
+HEADERS = [
+    ("cwd", "\x00"), ("cwd", "/\ud800"), ("cwd", "/" + "a" * 5000), ("cwd", "/x" * 3000),
+    ("cwd", "../.."), ("cwd", ""), ("cwd", 5), ("cwd", None),
+    ("version", 2**64), ("version", -5), ("version", 1e308), ("version", "3"), ("version", []),
+    ("timestamp", 5), ("timestamp", "yesterday"), ("timestamp", "\ud800"),
+    ("parentSession", "\x00"), ("parentSession", {}), ("id", "../../x"), ("id", "x" * 10_000),
+]  # fmt: skip
+
+
 def test_a_header_of_a_stranger_hides_no_other_session(
-    daemon: StartDaemon, agent_dir: Path, field: str, value: Any
+    daemon: StartDaemon, agent_dir: Path
 ) -> None:
     good = make(agent_dir, message("top", None))
-    common = {"type": "session", "version": 3, "id": "odd", "timestamp": TIMESTAMP, "cwd": "/w"}
-    odd = good.with_name("odd.jsonl")
-    odd.write_bytes(codec.encode_record({**common, field: value}) + b"\n" + message("top", None))
     asker = Asker(daemon(folder=Path("/w/demo")))
-    for order in ("recent", "threaded"):
-        listed = asker.ok("list", scope="workspace", order=order)["sessions"]
-        assert str(good) in [one["path"] for one in listed]
-        everywhere = asker.ok("list", scope="all", order=order)["sessions"]
-        assert {str(good), str(odd)} <= {one["path"] for one in everywhere}
-    assert asker.ok("open", odd)["leafId"] == "top"
-    asker.ask("fork", odd)
-    asker.ask("append", odd, entries=[{"type": "custom", "customType": "x"}])
-    asker.ok("check", odd)
+    common = {"type": "session", "version": 3, "id": "odd", "timestamp": TIMESTAMP, "cwd": "/w"}
+    for number, (field, value) in enumerate(HEADERS):
+        odd = good.with_name(f"{number}.jsonl")
+        header = codec.encode_record({**common, field: value})
+        odd.write_bytes(header + b"\n" + message("top", None))
+        for order in ("recent", "threaded"):
+            listed = asker.ok("list", scope="workspace", order=order)["sessions"]
+            assert str(good) in [one["path"] for one in listed]
+            everywhere = asker.ok("list", scope="all", order=order)["sessions"]
+            assert {str(good), str(odd)} <= {one["path"] for one in everywhere}
+        assert asker.ok("open", odd)["leafId"] == "top"
+        asker.ask("fork", odd)
+        asker.ask("append", odd, entries=[{"type": "custom", "customType": "x"}])
+        asker.ok("check", odd)

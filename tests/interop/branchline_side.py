@@ -3,6 +3,7 @@
 It owns the daemon it starts.
 """
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -13,19 +14,24 @@ from tests.e2e.conftest import SERVE
 
 SETTINGS: Final = {"branchSummary": {"pinnedTokens": 0}, "durability": "flush"}
 """Without pins the context is exactly Pi's."""
-SECONDS: Final = 300.0
 HARMLESS: Final = frozenset({"cwd-missing", "readable-by-others"})
 """Warnings about the world around a file, not about the file."""
 
 
 class Branchline:
-    """A daemon and the path of a session. A context manager."""
+    """A daemon and a session. A context manager.
 
-    def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
-        """Start a daemon whose workspace is ``folder``."""
+    Attributes:
+        path: the file of the session.
+    """
+
+    def __init__(self, environment: Mapping[str, str], folder: Path, *, seconds: float) -> None:
+        """Start a daemon whose workspace is ``folder``; it may run for so many seconds."""
+        self.path = folder / "none"
         self._environment = environment
         self._folder = folder
-        self.path = folder / "none"
+        self._seconds = seconds
+        self._opened: set[Path] = set()
         self._client = self._start()
 
     def __enter__(self) -> Self:
@@ -44,6 +50,14 @@ class Branchline:
         self._client.close()
         self._client.__exit__(None, None, None)
         self._client = self._start()
+        self._opened.clear()
+
+    def close(self) -> None:
+        """Let all sessions go."""
+        for path in self._opened:
+            self._client.request("session/close", {"session": str(path)})
+        self._opened.clear()
+        self._client.notifications.clear()
 
     def create(self) -> None:
         """Take up a new session; its file appears with the first append."""
@@ -54,6 +68,7 @@ class Branchline:
         """Take up the session of a file, and subscribe to it."""
         self.path = path
         opened: dict[str, Any] = self.ask("open")
+        self._opened.add(path)
         return opened
 
     def ask(self, method: str, **params: Any) -> Any:
@@ -69,7 +84,7 @@ class Branchline:
 
     def look(self) -> dict[str, Any]:
         """All that the daemon says of the session, in the form in which the driver says it."""
-        opened = self.ask("open")
+        opened = self.open(self.path)
         context = self.ask("context")
         tree = self.ask("tree", layout="pi", limit=5_000)
         assert len(tree["rows"]) == tree["total"]
@@ -87,7 +102,17 @@ class Branchline:
             "warnings": {one["code"] for one in opened["warnings"]} - HARMLESS,
         }
 
+    def look_at_copy(self) -> dict[str, Any]:
+        """The same of a file with the same content that it has never seen."""
+        path = self.path
+        copy = path.with_name(f"copy-of-{path.name}")
+        shutil.copy(path, copy)
+        self.path = copy
+        found = self.look()
+        self.path = path
+        return found
+
     def _start(self) -> Client:
-        client = Client(SERVE, environment=self._environment, seconds=SECONDS)
+        client = Client(SERVE, environment=self._environment, seconds=self._seconds)
         client.initialize(self._folder, SETTINGS)
         return client

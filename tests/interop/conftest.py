@@ -1,28 +1,25 @@
-"""What the interop tests share: the real Pi in each version, and the seeds."""
+"""What the interop tests share: the real Pi in each version, one daemon, and the seeds."""
 
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.interop.agreement")
-
-from tests.e2e.conftest import agent_dir, daemon, environment, isolated
+from tests.e2e.conftest import isolated
 from tests.interop.branchline_side import Branchline
 from tests.interop.pi_process import VERSIONS, Pi, Version, missing
 
-__all__ = ["agent_dir", "daemon", "environment"]  # fixtures
+pytest.register_assert_rewrite("tests.interop.agreement")
 
-PI_SECONDS = 3600.0
-"""How long a Pi may serve a whole test run."""
+SECONDS = 3600.0
+"""How long a process may serve a whole test run."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that wants a ``seed`` with a few; with ``BRANCHLINE_SOAK=n``, with n."""
     if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", range(int(os.environ.get("BRANCHLINE_SOAK") or 4)))
+        metafunc.parametrize("seed", range(int(os.environ.get("BRANCHLINE_SOAK") or 3)))
 
 
 @pytest.fixture(scope="session")
@@ -35,13 +32,24 @@ def all_pi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Version, P
     with ExitStack() as running:
         started = {}
         for version in VERSIONS:
-            started[version] = Pi(version, environment, seconds=PI_SECONDS)
+            started[version] = Pi(version, environment, seconds=SECONDS)
             running.callback(started[version].end)
         yield started
 
 
-@pytest.fixture
-def branchline(environment: dict[str, str], tmp_path: Path) -> Iterator[Branchline]:
-    """Our side of the comparison."""
-    with Branchline(environment, tmp_path) as side:
+@pytest.fixture(scope="session")
+def daemon_side(
+    all_pi: dict[Version, Pi], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Branchline]:
+    """Our side of the comparison, one daemon unless a test restarts it."""
+    folder = tmp_path_factory.mktemp("branchline")
+    (folder / "agent").mkdir(mode=0o700)
+    with Branchline(isolated(folder), folder, seconds=SECONDS) as side:
         yield side
+
+
+@pytest.fixture
+def branchline(daemon_side: Branchline) -> Iterator[Branchline]:
+    """Our side, with no session open."""
+    yield daemon_side
+    daemon_side.close()

@@ -16,25 +16,33 @@ class PiWriter:
     def append(self, fields: Entry) -> str:
         """Call the method for the type."""
         match fields:
-            case {"type": "message", "message": message}:
-                return self._id("appendMessage", message)
+            case {"type": "message"}:
+                return self._call("appendMessage", fields, "message")
             case {"type": "custom_message"}:
-                keys = ("customType", "content", "display", "details")
-                return self._id("appendCustomMessageEntry", *(fields[key] for key in keys))
+                return self._call(
+                    "appendCustomMessageEntry",
+                    fields,
+                    "customType",
+                    "content",
+                    "display",
+                    "details",
+                )
             case {"type": "custom"}:
-                return self._id("appendCustomEntry", fields["customType"], fields["data"])
+                return self._call("appendCustomEntry", fields, "customType", "data")
             case {"type": "compaction"}:
-                keys = ("summary", "firstKeptEntryId", "tokensBefore", "details", "fromHook")
-                return self._id("appendCompaction", *(fields[key] for key in keys))
+                return self._call(
+                    "appendCompaction",
+                    fields,
+                    *("summary", "firstKeptEntryId", "tokensBefore", "details", "fromHook"),
+                )
             case {"type": "model_change"}:
-                return self._id("appendModelChange", fields["provider"], fields["modelId"])
+                return self._call("appendModelChange", fields, "provider", "modelId")
             case {"type": "thinking_level_change"}:
-                return self._id("appendThinkingLevelChange", fields["thinkingLevel"])
+                return self._call("appendThinkingLevelChange", fields, "thinkingLevel")
             case {"type": "active_tools_change"}:
-                return self._id("appendActiveToolsChange", fields["activeToolNames"])
+                return self._call("appendActiveToolsChange", fields, "activeToolNames")
             case {"type": "usage"}:
-                keys = ("kind", "provider", "model", "usage")
-                return self._id("appendUsage", *(fields[key] for key in keys))
+                return self._call("appendUsage", fields, "kind", "provider", "model", "usage")
             case _:
                 raise AssertionError(f"Pi has no method for {fields['type']}")
 
@@ -60,6 +68,10 @@ class PiWriter:
     def move_with_summary(self, target_id: str | None, summary: str) -> str:
         """Move its leaf with a summary."""
         return self._id("branchWithSummary", target_id, summary)
+
+    def _call(self, method: str, fields: Entry, *names: str) -> str:
+        """Call a method that takes these fields, in this order."""
+        return self._id(method, *(fields[name] for name in names))
 
     def _id(self, method: str, *arguments: Any) -> str:
         found = self.pi.call(method, *arguments)

@@ -1,4 +1,4 @@
-"""The tree: its rules one by one, and then random sessions against a model that is slow and plain."""
+"""The tree: its rules one by one, then random sessions against a slow and plain model."""
 
 from array import array
 from dataclasses import dataclass, field

@@ -100,7 +100,9 @@ def test_the_pure_parts_touch_no_file() -> None:
 
 def test_the_check_sees_an_import_that_points_up(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("def f():\n    from branchline.log import scan\n    import branchline.wire.server\n")
+    wrong.write_text(
+        "def f():\n    from branchline.log import scan\n    import branchline.wire.server\n"
+    )
     assert list(imports(wrong)) == ["log.scan", "wire.server"]
     assert not is_allowed("log.scan", MAY_IMPORT["tree"])
     assert not is_allowed("wire.methods_other", MAY_IMPORT["handlers"])

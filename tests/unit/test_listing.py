@@ -13,7 +13,15 @@ from branchline.log.listing import Listing, message_time
 from branchline.log.scan import VERIFIED_BYTES
 from branchline.service.listing import Wanted, select
 from tests.unit.helpers import entry, message
-from tests.unit.session_files import SESSION_ID, assistant, header, text_line, text_of_file, user, write
+from tests.unit.session_files import (
+    SESSION_ID,
+    assistant,
+    header,
+    text_line,
+    text_of_file,
+    user,
+    write,
+)
 
 TEXT = [{"type": "text", "text": "x"}]
 LATER = "2026-05-06T07:08:09.123Z"
@@ -122,7 +130,9 @@ def test_of_a_large_file_head_and_tail_are_read(tmp_path: Path) -> None:
     many = [{**filler, "id": f"f{number}"} for number in range(VERIFIED_BYTES // 100_000 + 1)]
     last = message("z", "a", "user", "bye", timestamp=1778051289123)
     named = entry("n", "z", "session_info", name="Large")
-    path = write(tmp_path, text_of_file(header(cwd="/w"), user("a", None, "first"), *many, last, named))
+    path = write(
+        tmp_path, text_of_file(header(cwd="/w"), user("a", None, "first"), *many, last, named)
+    )
     info = info_of(path)
     assert info["sizeBytes"] == path.stat().st_size > VERIFIED_BYTES
     assert (info["entryCount"], info["messageCount"], info["branchCount"]) == (None, None, None)
@@ -273,7 +283,11 @@ NAMES = st.sampled_from("abcdefgh")
 def some_infos(draw: st.DrawFn) -> list[dict[str, Any]]:
     names = draw(st.lists(NAMES, unique=True))
     return [
-        info(name, draw(st.sampled_from("123")), parentSession=draw(st.none() | NAMES.map("/s/{}.jsonl".format)))
+        info(
+            name,
+            draw(st.sampled_from("123")),
+            parentSession=draw(st.none() | NAMES.map("/s/{}.jsonl".format)),
+        )
         for name in names
     ]
 

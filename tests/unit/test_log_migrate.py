@@ -105,10 +105,11 @@ def test_a_version_1_compaction_says_an_id_instead_of_an_index() -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_hook_messages_are_custom_messages_now(version: int) -> None:
-    entry = {"type": "message", "id": "a", "message": {"role": "hookMessage", "content": "x"}}
+    message = {"role": "hookMessage", "content": "x"}
+    entry = {"type": "message", "id": "a", "message": message}
     made = upgrade(entry, version)
     assert made["message"] == {"role": "custom", "content": "x"}
-    assert entry["message"]["role"] == "hookMessage"
+    assert message["role"] == "hookMessage"
 
 
 def test_what_is_new_enough_stays_what_it_is() -> None:

@@ -70,7 +70,7 @@ def test_an_entry_may_be_spelt_in_any_way() -> None:
 
 
 def test_any_text_is_an_id() -> None:
-    odd = "🙂 \\ \" \u2028" + "x" * 500
+    odd = '🙂 \\ " \u2028' + "x" * 500
     content = text_of_file(header(), user(odd), user("b", odd))
     for verified in (True, False):
         found = scan(content, verified=verified)
@@ -148,7 +148,9 @@ def test_invalid_utf8_is_read_with_replacement_characters() -> None:
     assert found.warnings[0].entry_id == "a"
 
 
-@pytest.mark.parametrize("fused", [text_line(A) + text_line(B), text_line(A) + b"\0" + text_line(B)])
+@pytest.mark.parametrize(
+    "fused", [text_line(A) + text_line(B), text_line(A) + b"\0" + text_line(B)]
+)
 def test_fused_records_are_recovered_and_warned_of(fused: bytes) -> None:
     content = text_of_file(header(), fused, C)
     found = scan(content)
@@ -306,14 +308,18 @@ def test_the_fast_way_finds_what_parsing_finds(records: list[Entry]) -> None:
 
 
 def test_the_fast_way_says_what_it_did_not_parse() -> None:
-    content = text_of_file(header(), A, assistant("b", "a", TEXT), entry("c", "b", "label", targetId="a"))
+    content = text_of_file(
+        header(), A, assistant("b", "a", TEXT), entry("c", "b", "label", targetId="a")
+    )
     flags = scan(content, verified=False).columns.flags
     assert [bool(flag & Flag.EXACT) for flag in flags] == [False, False, True]
     assert all(flag & Flag.EXACT for flag in scan(content).columns.flags)
 
 
 def test_the_fast_way_parses_what_looks_damaged() -> None:
-    content = text_of_file(header(), A, text_line(B)[:-2], user("c", "a"), text_line(C) + b"\0", b"oops")
+    content = text_of_file(
+        header(), A, text_line(B)[:-2], user("c", "a"), text_line(C) + b"\0", b"oops"
+    )
     found = scan(content, verified=False)
     assert ids(found) == ["a", "c", "c", "b"]
     assert codes(found) == ["bad-line", "nul-bytes", "bad-line", "placeholder"]
@@ -350,7 +356,9 @@ def files(draw: st.DrawFn) -> bytes:
 @given(files(), st.data(), st.booleans())
 def test_the_pieces_do_not_matter(content: bytes, data: st.DataObject, verified: bool) -> None:
     cuts = data.draw(cuts_of(content))
-    assert summary(scan(content, cuts, verified=verified)) == summary(scan(content, verified=verified))
+    assert summary(scan(content, cuts, verified=verified)) == summary(
+        scan(content, verified=verified)
+    )
 
 
 # --- damage ----------------------------------------------------------------------------------
@@ -406,7 +414,7 @@ def test_damage_costs_no_record_but_the_damaged_one(
         whole = {text_line(record) for record in records}
         explained = found.warnings or any(line not in whole for line in kept)
         # A flip can leave other, valid JSON, and a cut at a line's end leaves a shorter file.
-        assert explained or damaged == content[: len(damaged)] and damaged[-1:] == b"\n"
+        assert explained or (damaged == content[: len(damaged)] and damaged[-1:] == b"\n")
     position = 0
     for warning in sorted(found.warnings, key=lambda one: one.offset or 0):
         assert warning.line is not None

@@ -42,7 +42,7 @@ class Growing:
 
 @st.composite
 def records(draw: st.DrawFn) -> list[tuple[Entry, bool]]:
-    """Entries of every kind that counts, each below any earlier one; and whether the leaf follows."""
+    """Entries of each kind that counts, each below any earlier one; and if the leaf follows."""
     made: list[tuple[Entry, bool]] = []
     for number in range(draw(st.integers(1, 14))):
         name = f"e{number}"
@@ -55,7 +55,7 @@ def records(draw: st.DrawFn) -> list[tuple[Entry, bool]]:
                 [
                     user(name, parent_id, text),
                     assistant(name, parent_id, TEXT),
-                    assistant(name, parent_id, TEXT) | {"message": message("", None, "assistant", TEXT)["message"]},
+                    message(name, parent_id, "assistant", TEXT),
                     assistant(name, parent_id, TEXT, "error"),
                     message(name, parent_id, "system", text),
                     message(name, parent_id, "custom", text, customType="t"),
@@ -64,7 +64,13 @@ def records(draw: st.DrawFn) -> list[tuple[Entry, bool]]:
                     entry(name, parent_id, "compaction", summary=text, firstKeptEntryId=target),
                     entry(name, parent_id, "branch_summary", summary=text, fromId="root"),
                     entry(name, parent_id, "context_edit", targetId=target, replacement=None),
-                    entry(name, parent_id, "context_edit", targetId=target, replacement={"content": text}),
+                    entry(
+                        name,
+                        parent_id,
+                        "context_edit",
+                        targetId=target,
+                        replacement={"content": text},
+                    ),
                     entry(name, parent_id, "model_change", provider="p", modelId=text),
                     entry(name, parent_id, "label", targetId=target, label=text),
                     entry(name, parent_id, "unknown", text=text),

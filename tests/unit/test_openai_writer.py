@@ -143,7 +143,8 @@ def test_without_a_key_none_is_sent() -> None:
 def test_the_environment_changes_neither_host_nor_key(monkeypatch: pytest.MonkeyPatch) -> None:
     with model_server() as other, model_server(says(GOOD)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", other.base_url)
-        monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"Authorization: Bearer env-{SECRET}")
+        headers = f"authorization: Bearer env-{SECRET}\nX-Api-Key: env-{SECRET}"
+        monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", headers)
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, f"http://{other.host}")
         for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID"):
@@ -151,6 +152,16 @@ def test_the_environment_changes_neither_host_nor_key(monkeypatch: pytest.Monkey
         write(server, api_key=None)
         assert not other.requests
     assert SECRET not in str(server.requests[0].headers)
+    assert "x-stainless-os" not in server.requests[0].headers
+
+
+def test_a_key_of_ours_is_sent_whatever_the_environment_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "authorization: Bearer other")
+    with model_server(says(GOOD)) as server:
+        write(server)
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 def test_lone_surrogates_reach_the_server_as_valid_text() -> None:
@@ -224,7 +235,7 @@ def test_a_redirect_is_not_followed() -> None:
     with model_server(says(GOOD)) as other:
         target = f"{other.base_url}/chat/completions"
         with model_server(refuses(307, headers={"Location": target})) as server:
-            failure(server)
+            assert "points to another address" in failure(server).message
         assert not other.requests
 
 
@@ -362,19 +373,26 @@ def test_a_text_that_the_server_has_ended_is_complete_whatever_comes_then() -> N
 
 
 @pytest.mark.parametrize(
-    "url", ["", "example.org", "ftp://example.org", "http://", "http://[::1", "http://a:99999/v1"]
+    "url",
+    [
+        "example.org",
+        "ftp://example.org",
+        "http://",
+        "http://[::1",
+        "http://a:99999/v1",
+        "http://a\0b/v1",
+    ],
 )
 def test_a_base_url_that_is_none_is_an_error(url: str) -> None:
-    if not url:
-        url = "http://a b\0/"
     writer = OpenAIWriter(Endpoint(url, KEY, "m", 1, 0), {})
     assert writer.host is None
     with pytest.raises(SummaryFailed, match="base URL is not valid"):
         anyio.run(writer.write, request(), lambda _: None)
 
 
-def test_the_official_host_is_not_called_without_a_key() -> None:
-    writer = OpenAIWriter(Endpoint(None, None, "m", 1, 0), {})
+@pytest.mark.parametrize("url", [None, ""])
+def test_the_official_host_is_not_called_without_a_key(url: str | None) -> None:
+    writer = OpenAIWriter(Endpoint(url, None, "m", 1, 0), {})
     assert writer.host == "api.openai.com"
     with pytest.raises(SummaryFailed, match="needs a key"):
         anyio.run(writer.write, request(), lambda _: None)
@@ -486,11 +504,17 @@ def test_a_prompt_that_is_still_too_long_fails_saying_so() -> None:
     assert (error.facts["status"], error.facts["retryable"]) == (400, False)
 
 
-@pytest.mark.parametrize("status", [429, 529, 400])
-def test_a_rate_limit_is_never_taken_for_a_prompt_that_is_too_long(status: int) -> None:
-    answer = refuses(status, "Rate limit: too many tokens per minute for this context length")
-    with model_server(answer, says(GOOD)) as server:
-        failure(server, max_retries=0)
+RATE = "Rate limit: too many tokens per minute for this context length"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"), [(429, OVERFLOW), (529, OVERFLOW), (429, RATE), (400, RATE)]
+)
+def test_a_rate_limit_is_never_taken_for_a_prompt_that_is_too_long(
+    status: int, message: str
+) -> None:
+    with model_server(refuses(status, message), says(GOOD)) as server:
+        assert "does not fit" not in failure(server, max_retries=0).message
     assert len(server.requests) == 1
 
 

@@ -134,7 +134,9 @@ def test_a_record_whose_id_was_taken_over_gets_a_new_one(tmp_path: Path) -> None
     assert [one["parentId"] for one in records] == [None, "a", "a", "b"]
 
 
-@pytest.mark.parametrize("name", [name for name, one in expected("cases").items() if one["open"] == "ok"])
+@pytest.mark.parametrize(
+    "name", [name for name, one in expected("cases").items() if one["open"] == "ok"]
+)
 def test_the_sample_files_mean_the_same_after_it(tmp_path: Path, name: str) -> None:
     content = (TESTS / "cases" / f"{name}.jsonl").read_bytes()
     path = write(tmp_path, content)
@@ -294,7 +296,9 @@ def test_a_failed_rewrite_leaves_the_file_as_it_was(
 
 @given(pi_entries().filter(bool), st.data())
 @settings(max_examples=60, deadline=None)
-def test_whatever_the_damage_nothing_else_changes(records: list[Entry], data: st.DataObject) -> None:
+def test_whatever_the_damage_nothing_else_changes(
+    records: list[Entry], data: st.DataObject
+) -> None:
     content = text_of_file(header(), *records)
     first = len(text_of_file(header()))
     at = data.draw(st.integers(first, len(content) - 1))

@@ -164,7 +164,9 @@ def test_a_file_that_others_may_read(tmp_path: Path) -> None:
 @st.composite
 def spelt(draw: st.DrawFn) -> bytes:
     """A random entry in a random spelling: order, spacing, escapes, numbers."""
-    entry = draw(st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8), JSON, max_size=4))
+    entry = draw(
+        st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8), JSON, max_size=4)
+    )
     entry |= {"id": draw(st.text(st.characters(codec="utf-8"), min_size=1, max_size=30))}
     entry |= {"type": draw(st.sampled_from(["message", "custom", "label", "compaction", "new"]))}
     entry |= {"parentId": draw(st.none() | st.just("p"))}
@@ -175,7 +177,9 @@ def spelt(draw: st.DrawFn) -> bytes:
         ensure_ascii=draw(st.booleans()),
         separators=separators,
     )
-    number = draw(st.sampled_from(["", "1.50", "1E5", "-0", "123456789012345678901234567890", "NaN"]))
+    number = draw(
+        st.sampled_from(["", "1.50", "1E5", "-0", "123456789012345678901234567890", "NaN"])
+    )
     if number:
         text = text[:-1] + f'{separators[0]}"number"{separators[1]}{number}}}'
     return text.encode()
@@ -471,7 +475,12 @@ def test_the_flush_to_disk_is_where_asked_for(
 ) -> None:
     flushed: list[int] = []
     real = os.fdatasync
-    monkeypatch.setattr(os, "fdatasync", lambda number: (flushed.append(number), real(number)))
+
+    def flush(descriptor: int) -> None:
+        flushed.append(descriptor)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fdatasync", flush)
     with opened(write(tmp_path, text_of_file(header()))) as file:
         file.begin_append()
         file.finish_append([record_line(A)], durability)
@@ -549,4 +558,4 @@ def test_ours_and_theirs_are_all_there_in_the_end(
         with opened(file.path) as again:
             assert sorted(ids(again)) == sorted(session.tree.ids)
             assert {f"ours{number}" for number in range(len(theirs))} <= set(ids(again))
-        assert all(json.loads(raw)["id"] == name for raw, name in zip(session.raw(), session.tree.ids, strict=True))
+        assert [json.loads(raw)["id"] for raw in session.raw()] == session.tree.ids

@@ -13,7 +13,7 @@ import click
 from branchline import codec
 from branchline.errors import BranchlineError, NotFound
 
-_UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _EXIT_CODES: Final = {
     "invalidParams": 2,
     "invalidEntry": 2,

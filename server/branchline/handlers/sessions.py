@@ -24,6 +24,7 @@ Result = dict[str, Any]
 
 _VALID_ID: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _MAX_ID: Final = 128
+_MAX_PATH: Final = 4096  # no system that we run on opens longer ones
 
 
 async def list_sessions(connection: Connection, params: ListParams) -> Result:
@@ -115,6 +116,7 @@ async def delete(connection: Connection, params: SessionParams) -> Result:
 def _folder(path: str | None, parameter: str) -> Path | None:
     if path is None:
         return None
-    if not path.startswith("/") or "\x00" in path or codec.clean_text(path) != path:
+    is_absolute = path.startswith("/") and "\x00" not in path
+    if not is_absolute or len(path) > _MAX_PATH or codec.clean_text(path) != path:
         raise InvalidParams(parameter, "must be an absolute path")
     return Path(path)

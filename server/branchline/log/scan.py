@@ -325,7 +325,7 @@ class LineScanner:
         self.columns.add(
             entry_id,
             # A parent that is no text names nothing: the entry is an orphan under its own value.
-            parent_id if parent_id is None or isinstance(parent_id, str) else repr(parent_id),
+            parent_id if parent_id is None or isinstance(parent_id, str) else _shown(parent_id),
             kind,
             flags_of(entry, kind),
             entry_tokens(entry, kind),
@@ -339,17 +339,17 @@ class LineScanner:
         if kind is Kind.UNKNOWN:
             odd.append(f"entry type {entry['type']!r}")
         elif kind is Kind.UNKNOWN_ROLE:
-            odd.append(f"message role {message_of(entry).get('role')!r}")
+            odd.append(f"message role {_shown(message_of(entry).get('role'))}")
         else:
             odd += [
-                f"content block {block.get('type')!r}"
+                f"content block {_shown(block.get('type'))}"
                 for block in blocks(content_of(entry))
-                if block.get("type") not in _KNOWN_BLOCKS
+                if not _is_one_of(block.get("type"), _KNOWN_BLOCKS)
             ]
             if kind is Kind.ASSISTANT:
                 reason = message_of(entry).get("stopReason")
-                if not isinstance(reason, (str, type(None))) or reason not in _KNOWN_STOPS:
-                    odd.append(f"stop reason {reason!r}")
+                if not _is_one_of(reason, _KNOWN_STOPS):
+                    odd.append(f"stop reason {_shown(reason)}")
         for thing in odd:
             name = thing[:120]
             if name not in self._odd_kinds:
@@ -405,6 +405,17 @@ def _guess_flags(buffer: bytearray, start: int, end: int) -> Flag:
     if not _ENDED_WELL.search(buffer, max(start, end - _STOP_REASON_BYTES), end):
         flags |= Flag.ENDED_BADLY
     return flags
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except RecursionError:  # it is nested as deeply as a file may be
+        return codec.encode_record(value).decode()
+
+
+def _is_one_of(value: object, known: frozenset[str | None] | frozenset[str]) -> bool:
+    return isinstance(value, (str, type(None))) and value in known
 
 
 def _has_type(value: Entry) -> bool:

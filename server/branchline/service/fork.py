@@ -99,7 +99,8 @@ def _labels_on(tree: Tree, path: list[int]) -> dict[int, str | None]:
     for ordinal in path:
         if tree.kinds[ordinal] == Kind.LABEL:
             facts = tree.facts[ordinal]
-            target = tree.find(str(facts.get("targetId")))
+            target_id = facts.get("targetId")
+            target = tree.find(target_id) if isinstance(target_id, str) else None
             text = facts.get("label")
             if target is not None:
                 labels[target] = text if isinstance(text, str) and text.strip() else None

@@ -52,7 +52,8 @@ def _labels_set_by(session: SessionView, added: list[int]) -> dict[str, str | No
     labels: dict[str, str | None] = {}
     for ordinal in added:
         if tree.kinds[ordinal] == Kind.LABEL:
-            target = tree.find(str(tree.facts[ordinal].get("targetId")))
+            target_id = tree.facts[ordinal].get("targetId")
+            target = tree.find(target_id) if isinstance(target_id, str) else None
             if target is not None:
                 label = tree.labels.get(target)
                 labels[tree.ids[target]] = one_line(label.text) if label else None

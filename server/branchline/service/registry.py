@@ -3,6 +3,7 @@
 A session is one file, whichever name leads to it: the resolved path is the key.
 """
 
+import errno
 import logging
 import os
 import stat
@@ -189,6 +190,8 @@ class Registry:
         except (FileNotFoundError, NotADirectoryError):
             raise NotFound.session(named) from None
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+                raise NotFound.session(named) from None
             failure = error if isinstance(error, OSError) else OSError(22, "not a path")
             raise StorageFailure(path, "read", failure) from error
         if not stat.S_ISREG(status.st_mode):

@@ -21,7 +21,7 @@ from anyio import to_thread
 
 from branchline.absent import ABSENT, Absent
 from branchline.entries import STRUCTURAL, Entry, Kind, facts_of, flags_of, kind_of
-from branchline.errors import FileChanged, LeafChanged, ReadOnly
+from branchline.errors import FileChanged, LeafChanged, ReadOnly, StorageFailure
 from branchline.log.format import Header, record_line
 from branchline.log.locations import create_session_file
 from branchline.log.rewrite import MENDED, rewrite
@@ -77,6 +77,7 @@ class Session(SessionView):
         self._locks = locks
         self._lost = lost
         self._queue = anyio.Lock()
+        self._verifying = anyio.Lock()
         self._prelude = list(prelude)
         self._told = self.warnings(at_leaf=False)
 
@@ -161,16 +162,22 @@ class Session(SessionView):
 
         ``pause_seconds``: rest after each megabyte, so that requests go first.
         """
-        file = self.file
-        if file is None or file.verified:
-            return
+        async with self._verifying:
+            while self.file is not None and not self.file.verified:
+                await self._verify(self.file, pause_seconds)
 
+    async def _verify(self, file: SessionFile, pause_seconds: float) -> None:
         def pause() -> None:
             if self.gone:
                 raise FileChanged(self.path, "closed")
             time.sleep(pause_seconds)
 
-        scanner = await to_thread.run_sync(file.verify, pause, abandon_on_cancel=True)
+        try:
+            scanner = await to_thread.run_sync(file.verify, pause, abandon_on_cancel=True)
+        except StorageFailure:
+            if self.file is not file and not self.gone:
+                return  # it was read anew and closed meanwhile
+            raise
         async with self._turn():
             if self.file is not file:
                 return
@@ -230,11 +237,7 @@ class Session(SessionView):
             return await self._create(client, prepare, expected)
         if self.file.needs_upgrade:
             await self._upgrade(prepare, expected)
-        file = self.file
-        await self._ingest(await to_thread.run_sync(file.begin_append))
-        if self.file is not file:  # read anew just now: take its lock instead
-            await to_thread.run_sync(file.abandon_append)
-            return await self._change(client, prepare, expected)
+        file = await self._locked_file()
         durability = client.settings.durability
         write = partial(self._write, file, prepare, expected, durability)
         addition, placed = await to_thread.run_sync(write)
@@ -243,6 +246,22 @@ class Session(SessionView):
         if not placed:
             await self._ingest(await to_thread.run_sync(file.read_tail))
         return self._finish(addition, indexed=not placed)
+
+    async def _locked_file(self) -> SessionFile:
+        """The file with its lock taken and all that others appended read; there must be a file."""
+        while True:
+            file = self.file
+            assert file is not None
+            batch = await to_thread.run_sync(file.begin_append)
+            try:
+                await self._ingest(batch)
+                if self.file is file:
+                    return file
+            except BaseException:
+                await to_thread.run_sync(file.abandon_append)
+                raise
+            # It was read anew just now and is closed: what took its place is to be locked.
+            await to_thread.run_sync(file.abandon_append)
 
     def _write(
         self,
@@ -316,9 +335,7 @@ class Session(SessionView):
         return backup
 
     async def _replace_file(self) -> Path:
-        old = self.file
-        assert old is not None
-        await self._ingest(await to_thread.run_sync(old.begin_append))
+        old = await self._locked_file()
         previous_leaf_id = self.leaf_id
         try:
             backup = await to_thread.run_sync(rewrite, old, self.tree)

@@ -5,7 +5,7 @@ Promises:
 * every failure is a `CompletionFailed` in our words: nothing that the server said, and no key, is
   in an error or a log;
 * the host is the one of the endpoint: redirects are not followed, no variable of the environment
-  changes the host or adds a key, and a server on this machine is called without proxies;
+  changes the host or adds a header, and a server on this machine is called without proxies;
 * cancelling closes the connection at once.
 
 It knows nothing of sessions or summaries. `chat_reply` reads what comes.
@@ -43,6 +43,7 @@ _MOST_RETRIES: Final = 3
 _FIRST_DELAY: Final = 0.5
 _LONGEST_DELAY: Final = 30.0
 """Seconds: we wait no longer than this before a try, whatever the server asks for."""
+_HEADERS: Final = ("accept", "content-type", "user-agent")
 _END: Final = object()
 _LOGGERS: Final = ("openai", "httpx2", "httpcore2")
 
@@ -264,8 +265,9 @@ class ModelServer:
         from openai import AsyncStream, omit
 
         key = self._endpoint.api_key
-        # Said for each request, so that no variable of the environment takes its place.
-        headers = {"Authorization": f"Bearer {key}" if key else omit}
+        # The client has headers from the environment and about this machine: none of them is sent.
+        own = {name: omit for name in client.default_headers if name.lower() not in _HEADERS}
+        headers = {**own, "Authorization": f"Bearer {key}" if key else omit}
         try:
             return await client.post(
                 "/chat/completions",
@@ -283,7 +285,7 @@ class ModelServer:
         endpoint = self._endpoint
         if endpoint.host is None:
             raise CompletionFailed(Refusal("cannot be asked: its base URL is not valid"))
-        if endpoint.base_url is None and not endpoint.api_key:
+        if not endpoint.base_url and not endpoint.api_key:
             raise CompletionFailed(Refusal("needs a key, or a base URL of another server"))
         # Importing takes about a second. Where it is not waited for, the thread ends by itself.
         return await anyio.to_thread.run_sync(_client, endpoint, abandon_on_cancel=True)
@@ -294,7 +296,7 @@ def _client(endpoint: Endpoint) -> "AsyncOpenAI":
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
     _silence()
-    client = AsyncOpenAI(
+    return AsyncOpenAI(
         base_url=endpoint.url,
         api_key=endpoint.api_key or "none",  # none would be looked for in the environment
         timeout=None,
@@ -303,8 +305,6 @@ def _client(endpoint: Endpoint) -> "AsyncOpenAI":
             trust_env=not endpoint.is_local, follow_redirects=False, timeout=None
         ),
     )
-    client.organization = client.project = None  # these it has looked for
-    return client
 
 
 async def _next(stream: "AsyncStream[object]") -> object:

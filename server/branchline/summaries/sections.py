@@ -11,6 +11,7 @@ one form. Pure; it never asks whether what a section says is true.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from branchline.summaries.writer import SummaryKind
@@ -262,14 +263,17 @@ def _heading(section: Section) -> str:
 
 _LONGEST_TITLE = 80  # characters of a line that can be a title; what is longer is prose
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?!#)\s*(\S.*)")
-_BOLD = re.compile(r"\s*(?:[-*+]\s+|\d{1,2}[.)]\s*)?(?:\*\*|__)([^*_]+)(?:\*\*|__)\s*[:：]?\s*(.*)")
-_ALONE = re.compile(r"\s*([^:：]+?)\s*[:：]\s*")
+_BOLD = re.compile(
+    r"\s*(?:[-*+]\s+|\d{1,2}[.)]\s*)?(?:\*\*|__)([^*_]+)(?:\*\*|__)\s*[:\uff1a]?\s*(.*)"
+)
+_ALONE = re.compile(r"\s*([^:\uff1a]+?)\s*[:\uff1a]\s*")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})\s*([^`]*)")
 _UNDERLINE = re.compile(r"\s*(?:={2,}|-{2,})\s*")
 _NUMBER = re.compile(r"^\s*(?:\d{1,2}|[ivx]{1,4})[.)]\s*", re.IGNORECASE)
 _NO_LETTER = re.compile(r"[\W_]+")
 _SAYS_NONE = re.compile(
-    r"(?:[-*]\s*)?\(?(?:none|nothing|n/?a|keine?|无|没有|なし)(?: yet| so far)?\)?\.?", re.IGNORECASE
+    r"(?:[-*]\s*)?\(?(?:none|nothing|n/?a|keine?|无|没有|なし)(?: yet| so far)?\)?\.?",
+    re.IGNORECASE,
 )
 
 
@@ -287,7 +291,7 @@ def _key(title: str) -> str:
 
 
 def _plain(title: str) -> str:
-    return title.strip().strip("#*_:：` \t")
+    return title.strip().strip("#*_:\uff1a` \t")
 
 
 def _title_of(line: str, titles: Mapping[str, str]) -> tuple[str | None, str]:
@@ -305,46 +309,57 @@ def _title_of(line: str, titles: Mapping[str, str]) -> tuple[str | None, str]:
 
 
 def _lines(text: str, titles: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
-    """Each line and whether it stands in a code block; wrapping fences are left out."""
-    lines = text.split("\n")
-    fence = ""  # the fence that is open
-    fenced_until = _last_closed(lines)
-    wrapping = False
-    for at, line in enumerate(lines):
+    """Each line and whether it stands in a code block; fences that close nothing are left out."""
+    lines = _unwrapped(text.split("\n"), titles)
+    opened = _unclosed(lines)
+    lines[opened:] = [line for line in lines[opened:] if not _FENCE.fullmatch(line)]
+    fence = ""  # the one that is open
+    underlined = False
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
         mark = _FENCE.fullmatch(line)
-        if mark and at <= fenced_until:
-            if not fence:
-                following = next((one for one in lines[at + 1 : at + 4] if one.strip()), "")
-                if _title_of(following, titles)[0] is not None:
-                    wrapping = True
-                    continue
-                fence = mark[1]
-                yield line, True
-                continue
-            if mark[1].startswith(fence) and not mark[2].strip():
-                fence = ""
-                yield line, True
-                continue
-        if mark and wrapping and not fence and not mark[2].strip():
-            wrapping = False  # the end of the fence around the whole
-            continue
-        if not fence and at and _UNDERLINE.fullmatch(line) and _key(lines[at - 1]) in titles:
-            continue
-        if not fence and at + 1 < len(lines) and _UNDERLINE.fullmatch(lines[at + 1]):
-            line = f"## {line.strip()}" if _key(line) in titles else line
-        yield line, bool(fence)
+        if fence:
+            yield line, True
+            fence = "" if mark and _closes(mark, fence) else fence
+        elif mark:
+            yield line, True
+            fence = mark[1]
+        elif underlined:
+            underlined = False  # this is the line below the title
+        else:
+            is_bare = "#" not in line and _key(line) in titles
+            underlined = is_bare and _UNDERLINE.fullmatch(following) is not None
+            yield (f"## {line.strip()}" if underlined else line), False
 
 
-def _last_closed(lines: list[str]) -> int:
-    """The last line up to which fences count: one that is never closed is no fence."""
-    opened, fence, last = -1, "", len(lines)
+def _unwrapped(lines: list[str], titles: Mapping[str, str]) -> list[str]:
+    """The lines without a fence around the whole, and without what stands outside of it."""
+    for at, line in enumerate(lines):
+        if _title_of(line, titles)[0] is not None:
+            return lines
+        mark = _FENCE.fullmatch(line)
+        if mark and mark[2].strip().lower() in ("", "md", "markdown"):
+            inside = lines[at + 1 :]
+            first = next((one for one in inside if one.strip()), "")
+            if _title_of(first, titles)[0] is None:
+                return lines
+            return inside[: _unclosed(inside)]  # what is left open there is the end of the whole
+    return lines
+
+
+def _unclosed(lines: list[str]) -> int:
+    """Where a fence opens that is never closed; the number of lines if none does."""
+    opened, fence = len(lines), ""
     for at, line in enumerate(lines):
         mark = _FENCE.fullmatch(line)
         if mark and not fence:
             opened, fence = at, mark[1]
-        elif mark and mark[1].startswith(fence) and not mark[2].strip():
+        elif mark and _closes(mark, fence):
             fence = ""
-    return opened - 1 if fence else last
+    return opened if fence else len(lines)
+
+
+def _closes(mark: re.Match[str], fence: str) -> bool:
+    return mark[1].startswith(fence) and not mark[2].strip()
 
 
 def _body_text(lines: list[str]) -> str:

@@ -27,8 +27,8 @@ _ARGUMENT_CHARACTERS: Final = 500
 _NAME_CHARACTERS: Final = 64
 _SHORTEST_CHARACTERS: Final = 400
 """Passages are not shortened below this while whole ones can be left out instead."""
-_MARK_CHARACTERS: Final = 24
-"""The most that a mark adds to a passage beside its speaker: see `fenced`."""
+_MARK_CHARACTERS: Final = 14
+"""The most that a mark of five digits adds to a passage beside its speaker: see `fenced`."""
 _CUT_CHARACTERS: Final = 48
 """The most that `cut` adds."""
 _IMAGE: Final = "[image]"

@@ -406,7 +406,9 @@ class Tree:
         return self._by_id.get(target) if isinstance(target, str) else None
 
     def _miss(self, code: str, ordinal: int, target: object) -> None:
-        message = f"{self.ids[ordinal]} names the entry {target}, which is not in the file"
+        # What is no text may be nested deeper than anything here could print.
+        named = f"the entry {target}" if isinstance(target, str) else "an entry, but not by its id"
+        message = f"{self.ids[ordinal]} names {named}, which is not in the file"
         self.problems.append(Problem(code, message, ordinal))
 
     def _place_leaf(self) -> None:

@@ -6,7 +6,7 @@ what is said between the calls but whether the person says that it works.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -26,8 +26,9 @@ _BEFORE_PROGRAM = frozenset(
      "pipenv", "bunx", "pdm", "hatch", "xvfb-run", "stdbuf", "nice"}
 )  # fmt: skip
 _WITH_VERB = frozenset(
-    {"npm", "yarn", "pnpm", "bun", "cargo", "go", "git", "make", "docker", "mvn", "gradle", "gradlew",
-     "dotnet", "rake", "mix", "bundle", "pip", "pip3", "swift", "bazel", "kubectl", "terraform"}
+    {"npm", "yarn", "pnpm", "bun", "cargo", "go", "git", "make", "docker", "mvn", "gradle",
+     "gradlew", "dotnet", "rake", "mix", "bundle", "pip", "pip3", "swift", "bazel", "kubectl",
+     "terraform"}
 )  # fmt: skip
 _INTERPRETERS = re.compile(r"python[\d.]*|node|ruby|perl|deno|php|bash|sh|zsh")
 _EXPLORING = re.compile(
@@ -46,7 +47,9 @@ _CHECK_FAILED = re.compile(
     r"|^error(?:\[\w+\])?:|^\S+: error\b|Traceback \(most recent|test result: FAILED|\berror TS\d+",
     re.MULTILINE,
 )
-_EXIT = re.compile(r"(?:command )?(?:exited|failed|finished) with (?:exit )?(?:code|status) (\d+)", re.I)
+_EXIT = re.compile(
+    r"(?:command )?(?:exited|failed|finished) with (?:exit )?(?:code|status) (\d+)", re.I
+)
 _ERROR_NAME = re.compile(
     r"\b(?:[A-Z]\w*(?:Error|Exception|Failure|Warning)|E[A-Z]{4,}|TS\d{4}|E\d{4}|SIG[A-Z]{3,5}"
     r"|HTTP [45]\d\d)\b"
@@ -200,9 +203,18 @@ class Progress:
     def claimed(self) -> None:
         """The assistant says that it is done: believed where something succeeded since."""
         self._mend(
-            lambda one: one.checked_since
-            or (one.edited_since and not (one.run is not None and one.run.checks))
+            lambda one: (
+                one.checked_since
+                or (one.edited_since and not (one.run is not None and one.run.checks))
+            )
         )
+
+    @property
+    def last_success(self) -> int:
+        """When an edit or a command last succeeded: the message's index, or -1."""
+        edits = (one.at for one in self.edits.values())
+        commands = (one.at for one in self.commands.values())
+        return max((*edits, *commands), default=-1)
 
     @property
     def last_failure(self) -> Failure | None:
@@ -271,7 +283,7 @@ class Progress:
         self.failures = [one for one in self.failures if one.what != failure.what][-_MAX_KEPT:]
         self.failures.append(failure)
 
-    def _mend(self, is_mended: "Any") -> None:
+    def _mend(self, is_mended: Callable[[Failure], bool]) -> None:
         left = []
         for failure in self.failures:
             if is_mended(failure):

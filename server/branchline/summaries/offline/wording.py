@@ -9,7 +9,7 @@ It knows no messages and no sections.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -47,13 +47,14 @@ _PATH = re.compile(
 )
 _SENTENCE_END = re.compile(
     r"""(?<=[.!?…])(?<!\b[zZ]\.)(?<!\b[BbduDaA]\.)(?<!e\.g\.)(?<!i\.e\.)(?<!bzw\.)(?<!\bca\.)
-    (?<!\betc\.)(?<!\bvs\.)(?<!\bNr\.)["'”’)\]]*\s+|(?<=[。！？；])["”’」』）]*\s*""",
+    (?<!\betc\.)(?<!\bvs\.)(?<!\bNr\.)["'”\u2019)\]]*\s+|(?<=[。\uff01\uff1f\uff1b])["”\u2019」』\uff09]*\s*""",
     re.VERBOSE,
 )
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_ITEM = re.compile(r"\s{0,4}(?:[-*+•]\s+|(\d{1,2})(?:[.)](?=\s)|[、．）])\s*)(\S.*)")
+_ITEM = re.compile(r"\s{0,4}(?:[-*+•]\s+|(\d{1,2})(?:[.)](?=\s)|[、\uff0e\uff09])\s*)(\S.*)")
 _BOX = re.compile(r"\[([ xX✓✔])\]\s*|(✅|☑|✔|✓)\s*|(☐|⬜)\s*")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)|\s*\*\*([^*]+)\*\*\s*[:：]?\s*")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)|\s*\*\*([^*]+)\*\*\s*[:\uff1a]?\s*")
+_WIDE_ENDS = "\u3002\uff01\uff1f\uff1b\u300d"
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _UNSPACED = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(rf"[{_CJK}]+|[^\W\d_{_CJK}](?:[^\W{_CJK}]|-)*")
@@ -96,7 +97,7 @@ def prose(text: str, limit: int = LONGEST_STATEMENT) -> str:
             if not is_code:
                 cut = made[:room]
                 word = cut if _UNSPACED.search(cut[-12:]) else cut.rpartition(" ")[0]
-                parts.append(re.sub(r"&(?:lt|l)?$", "", word).rstrip(" ,;:，、；：("))
+                parts.append(re.sub(r"&(?:lt|l)?$", "", word).rstrip(" ,;:\uff0c、\uff1b\uff1a("))
             parts.append("…")
             break
         parts.append(made)
@@ -197,6 +198,14 @@ def sentences(line: str) -> list[str]:
     return [one for one in found if one]
 
 
+def joined(parts: Iterable[str]) -> str:
+    """Sentences one after the other, with a space where the script sets one."""
+    text = ""
+    for part in parts:
+        text += part if not text or text[-1] in _WIDE_ENDS else f" {part}"
+    return text
+
+
 def features(text: str) -> frozenset[str]:
     """What a text is about: its words in lower case, or pairs of characters without spaces."""
     found: set[str] = set()
@@ -204,8 +213,16 @@ def features(text: str) -> frozenset[str]:
         if _UNSPACED.fullmatch(word):
             found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
         elif len(word) > 2 and word not in STOP_WORDS:
-            found.add(word)
+            found.add(_stem(word))
     return frozenset(found)
+
+
+def _stem(word: str) -> str:
+    """The word without a common ending, so that "added" and "adds" are one."""
+    for ending in ("ing", "ed", "es", "s", "en", "e"):
+        if word.endswith(ending) and len(word) - len(ending) > 2:
+            return word[: -len(ending)]
+    return word
 
 
 def paths_in(text: str) -> list[str]:

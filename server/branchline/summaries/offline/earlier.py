@@ -1,0 +1,125 @@
+"""Earlier summaries taken into the notes: the one that is updated, and those of branches.
+
+What an earlier summary says counts as said before the first message, so that later messages
+finish, reject and replace it like anything else.
+"""
+
+import re
+from typing import Final
+
+from branchline.summaries import sections
+from branchline.summaries.offline.names import see
+from branchline.summaries.offline.notes import EARLIER, Goal, Notes, Statement, statement
+from branchline.summaries.offline.wording import code, code_in, prose, said, sentences
+from branchline.tree.chat import BRANCH_INTRODUCTION
+
+NOW: Final = "Now: "
+FIRST: Final = "First: "
+EARLIER_GOAL: Final = "Then: "
+NOT_ANSWERED: Final = "Not answered yet: "
+UNDER_WAY: Final = "Under way: "
+WAITING: Final = "The user has to answer: "
+NAMED: Final = {"paths": "Paths: ", "identifiers": "Names: ", "urls": "URLs: "}
+"""The lines of names, by attribute of `Names`; written by `layout` and read back here."""
+MENDED: Final = "Errors met and mended: "
+
+_LABEL = re.compile(rf"^(?:{NOW}|{FIRST}|{EARLIER_GOAL}|{NOT_ANSWERED}|{UNDER_WAY})+")
+_ITEM = re.compile(r"[-*+]\s|\d{1,2}[.)]\s")
+_BRANCH_ITEMS = 4  # items of one section that are taken over from one branch summary
+_BRANCH_TITLE = 120  # characters of a branch's goal in the line about it
+
+
+def take_previous(notes: Notes, text: str) -> None:
+    """Take in the summary that is to be updated, or a compaction on a branch."""
+    parsed = sections.parse(text, "compaction").sections
+    if not parsed:
+        notes.context += [statement(line.text, EARLIER) for line in said(text)][:20]
+        return
+
+    def items(section: sections.Section) -> list[Statement]:
+        return _items(parsed.get(section.title, ""))
+
+    _take_goals(notes, items(sections.GOAL))
+    notes.rules += items(sections.CONSTRAINTS)
+    notes.finished += items(sections.PROGRESS) + items(sections.DONE)
+    notes.begun += [
+        statement(_LABEL.sub("", one.text), EARLIER) for one in items(sections.IN_PROGRESS)
+    ]
+    for one in items(sections.BLOCKED):
+        notes.progress.seed(one.text, code_in(one.text))
+    notes.choices += items(sections.DECISIONS)
+    notes.plan += [one for one in items(sections.NEXT_STEPS) if not one.text.startswith(WAITING)]
+    for one in items(sections.CONTEXT):
+        _take_context(notes, one)
+
+
+def take_branch(notes: Notes, text: str) -> None:
+    """Take in the gist of a branch summary: what it was for, why it was left, what to keep."""
+    text = sections.strip_file_lists(text).strip().removeprefix(BRANCH_INTRODUCTION).strip()
+    parsed = sections.parse(text, "branch").sections
+    if not parsed:
+        line = prose(text, 400)
+        if line:
+            notes.context.append(statement(f"From another branch: {line}", EARLIER))
+        return
+
+    def items(section: sections.Section) -> list[Statement]:
+        return _items(parsed.get(section.title, ""))
+
+    goal = " ".join(_LABEL.sub("", one.text) for one in items(sections.GOAL)[:1])
+    why = " ".join(one.text for one in items(sections.WHY_LEFT)[:3])
+    name = prose(goal, _BRANCH_TITLE).rstrip(".。") or "another branch"
+    parts = [f"A branch was left ({name})" + (f": {why}" if why else "")]
+    for section in (sections.FAILED, sections.TRIED, sections.CONSTRAINTS, sections.CONTEXT):
+        label = "On it failed: " if section is sections.FAILED else "From it: "
+        parts += [
+            f"{label}{one.text}"
+            for one in items(section)[:_BRANCH_ITEMS]
+            if not one.text.startswith((*NAMED.values(), MENDED))
+        ]
+    notes.context += [statement(part, EARLIER) for part in parts]
+    notes.choices += items(sections.DECISIONS)[:_BRANCH_ITEMS]
+
+
+def _take_goals(notes: Notes, items: list[Statement]) -> None:
+    """The goals of an earlier summary, the newest last again."""
+    newest = [one for one in items if one.text.startswith(NOW)]
+    for one in [one for one in items if one not in newest] + newest:
+        text = _LABEL.sub("", one.text)
+        wishes = [statement(part, EARLIER) for part in sentences(text)]
+        if wishes:
+            notes.goals.append(Goal(wishes, EARLIER))
+
+
+def _take_context(notes: Notes, one: Statement) -> None:
+    for attribute, label in NAMED.items():
+        if one.text.startswith(label):
+            seen = getattr(notes.names, attribute)
+            for name in reversed(code_in(one.text)):
+                see(seen, name, EARLIER)
+            return
+    if one.text.startswith(MENDED):
+        notes.progress.mended.update(dict.fromkeys(code_in(one.text)))
+        return
+    notes.context.append(one)
+
+
+def _items(body: str) -> list[Statement]:
+    """The items of a section; a paragraph is one too, a code block one in a line."""
+    found: list[str] = []
+    block: list[str] | None = None
+    for raw in body.split("\n"):
+        line = raw.strip()
+        if line.startswith("```"):
+            if block is None:
+                block = []
+            else:
+                found.append(code(" ".join(block)))
+                block = None
+        elif block is not None:
+            block.append(line)
+        elif raw.startswith("  ") and found and not _ITEM.match(line):
+            found[-1] += f" {line}"
+        elif line and line != sections.NONE_TEXT:
+            found.append(line)
+    return [made for one in found if (made := statement(one, EARLIER)).text]

@@ -1,0 +1,233 @@
+"""What a conversation comes to, as it grows: wishes, rules, choices, plans and results.
+
+What is said later changes what was said before: a rejected choice, a lifted rule, a finished step
+are taken out where that is said. Which sentence says what is `reading`'s to find out.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from branchline.summaries.offline.languages import CUES
+from branchline.summaries.offline.names import Names
+from branchline.summaries.offline.progress import Progress
+from branchline.summaries.offline.wording import code_in, features, joined, paths_in, prose
+
+EARLIER: Final = -1
+"""The place of what comes from an earlier summary."""
+
+MAX_KEPT: Final = 40
+"""Statements of one sort that are remembered; the oldest go first."""
+_SAME = 0.75  # shared features (Jaccard) from which one statement takes the place of another
+_SAME_CORRECTED = 0.3  # the same where the speaker corrects himself
+_COVERED = 0.6  # the part of a step's features that a result must name to finish it
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that was said, as one safe line.
+
+    Attributes:
+        text: see `wording.prose`.
+        at: the index of the message, or `EARLIER`.
+        about: see `wording.features`.
+    """
+
+    text: str
+    at: int
+    about: frozenset[str]
+
+
+@dataclass(slots=True)
+class Goal:
+    """A wish: the sentences of one message that ask for something."""
+
+    wishes: list[Statement]
+    at: int
+    is_question: bool = False
+
+    @property
+    def text(self) -> str:
+        """The wish as one line."""
+        return prose(joined(one.text for one in self.wishes), 400)
+
+
+@dataclass(slots=True)
+class Notes:
+    """What was read. Lists are in order, the oldest first."""
+
+    goals: list[Goal] = field(default_factory=list)
+    rules: list[Statement] = field(default_factory=list)
+    choices: list[Statement] = field(default_factory=list)
+    plan: list[Statement] = field(default_factory=list)
+    plan_at: int = EARLIER
+    step_numbers: dict[str, int] = field(default_factory=dict)
+    finished: list[Statement] = field(default_factory=list)
+    """Results that were said, and steps that were finished."""
+    begun: list[Statement] = field(default_factory=list)
+    """What an earlier summary has as begun."""
+    unfinished: list[Statement] = field(default_factory=list)
+    """What the last answer says is not finished or not checked."""
+    complaints: list[Statement] = field(default_factory=list)
+    """What the user says does not work."""
+    troubles: list[Statement] = field(default_factory=list)
+    """What was said not to work, by whomever."""
+    facts: list[Statement] = field(default_factory=list)
+    attempts: list[Statement] = field(default_factory=list)
+    """What the assistant said it was about to do."""
+    context: list[Statement] = field(default_factory=list)
+    """What earlier summaries want to be kept in mind."""
+    question: Statement | None = None
+    """What the assistant asked last, while unanswered."""
+    last_user: Statement | None = None
+    last_reply: Statement | None = None
+    broke_off: str | None = None
+    """How the last reply broke off: "aborted" or "error"; None if it did not."""
+    answered: bool = True
+    """Whether the last request got its final answer."""
+    requests_since_plan: int = 0
+    progress: Progress = field(default_factory=Progress)
+    names: Names = field(default_factory=Names)
+
+    def retract(self) -> None:
+        """Drop the newest wish and what was chosen and planned for it."""
+        if self.goals:
+            dropped = self.goals.pop()
+            self.choices = [one for one in self.choices if one.at < dropped.at]
+            if self.plan_at >= dropped.at:
+                self.plan = []
+
+    def add_rule(self, sentence: str, at: int) -> None:
+        """Add a rule, in place of an earlier one that says the same with other values."""
+        new = statement(sentence, at)
+        limit = _SAME_CORRECTED if CUES.corrected.search(sentence) else _SAME
+        self.rules = [one for one in self.rules if _likeness(one, new) < limit]
+        keep(self.rules, new)
+
+    def lift(self, sentence: str) -> bool:
+        """Drop the rules that a sentence lifts; say whether there were any."""
+        about = features(sentence)
+        kept = [one for one in self.rules if _shared(one.about, about) < 0.4]
+        lifted = len(kept) < len(self.rules)
+        self.rules = kept
+        return lifted
+
+    def choose(self, sentence: str, at: int) -> None:
+        """Add a choice; one that says the same, or that this is instead of, goes."""
+        new = statement(sentence, at)
+        limit = _SAME_CORRECTED if CUES.corrected.search(sentence) else _SAME
+        choices = [one for one in self.choices if _likeness(one, new) < limit]
+        if choices and CUES.instead.search(sentence) and not turned_down(sentence):
+            choices.pop()
+        self.choices = choices
+        keep(self.choices, new)
+
+    def turn_down(self, sentence: str) -> None:
+        """Take out what is about something that the sentence turns down."""
+        step = CUES.step.search(sentence)
+        if step and CUES.skipped.search(sentence):
+            number = int(next(group for group in step.groups() if group))
+            self.plan = [one for one in self.plan if self.step_numbers.get(one.text) != number]
+            return
+        terms = turned_down(sentence)
+        if not terms:
+            return
+
+        def stays(one: Statement) -> bool:
+            return not any(term <= one.about for term in terms) or _turns_down(one.text, terms)
+
+        self.choices = [one for one in self.choices if stays(one)]
+        self.plan = [one for one in self.plan if stays(one)]
+        self.unfinished = [one for one in self.unfinished if stays(one)]
+        for goal in self.goals[1:]:
+            goal.wishes = [one for one in goal.wishes if stays(one)]
+        self.goals = [goal for goal in self.goals if goal.wishes]
+
+    def set_plan(self, steps: Iterable[str], at: int) -> None:
+        """Put a plan in the place of the one before."""
+        self.plan = [statement(one, at) for one in steps][:20]
+        self.plan_at = at
+        self.step_numbers = {one.text: number for number, one in enumerate(self.plan, 1)}
+        self.requests_since_plan = 0
+
+    def settle(self, results: Iterable[Statement]) -> None:
+        """Finish the steps that results name."""
+        for result in results:
+            numbers = {int(next(group for group in match.groups() if group))
+                       for match in CUES.step.finditer(result.text)}  # fmt: skip
+            done = [
+                step
+                for step in self.plan
+                if self.step_numbers.get(step.text) in numbers or _covers(result.about, step.about)
+            ]
+            self.finish(done)
+            self.unfinished = [
+                one for one in self.unfinished if not _covers(result.about, one.about)
+            ]
+
+    def finish(self, steps: list[Statement]) -> None:
+        """Move steps, or what was begun, to what is finished."""
+        for step in steps:
+            keep(self.finished, statement(f"Finished: {step.text}", step.at))
+        self.plan = [one for one in self.plan if one not in steps]
+        self.begun = [one for one in self.begun if one not in steps]
+
+    def settle_by_calls(self) -> None:
+        """Finish the steps whose file was edited or whose command succeeded since the plan."""
+        edited = {path for path, one in self.progress.edits.items() if one.at >= self.plan_at
+                  and one.at != EARLIER}  # fmt: skip
+        ran = [one.text for one in self.progress.commands.values() if one.at >= self.plan_at]
+        files = [set(code_in(one.text)) | set(paths_in(one.text)) for one in self.plan]
+        named = [path for paths in files for path in paths]
+        done = []
+        for step, quoted in zip(self.plan, files, strict=True):
+            by_edit = any(path in edited and named.count(path) == 1 for path in quoted)
+            by_command = any(
+                " " in one and any(one in command for command in ran) for one in quoted
+            )
+            if by_edit or by_command:
+                done.append(step)
+        self.finish(done)
+
+
+def statement(text: str, at: int) -> Statement:
+    """The text as a statement."""
+    line = prose(text)
+    return Statement(line, at, features(line))
+
+
+def keep(kept: list[Statement], new: Statement) -> None:
+    """Add a statement, unless it is there; the newest place counts."""
+    if not new.text:
+        return
+    for at, one in enumerate(kept):
+        if one.text == new.text:
+            del kept[at]
+            break
+    kept.append(new)
+    del kept[: max(0, len(kept) - MAX_KEPT)]
+
+
+def _likeness(one: Statement, other: Statement) -> float:
+    union = one.about | other.about
+    return len(one.about & other.about) / len(union) if union else float(one.text == other.text)
+
+
+def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+    smaller = min(len(one), len(other))
+    return len(one & other) / smaller if smaller else 0.0
+
+
+def _covers(result: frozenset[str], step: frozenset[str]) -> bool:
+    return bool(step) and len(result & step) >= _COVERED * len(step)
+
+
+def turned_down(sentence: str) -> list[frozenset[str]]:
+    """What a sentence turns down, as features."""
+    found = (features(group) for match in CUES.rejected.finditer(sentence)
+             for group in match.groups() if group)  # fmt: skip
+    return [one for one in found if one]
+
+
+def _turns_down(text: str, terms: Sequence[frozenset[str]]) -> bool:
+    return any(term in terms for term in turned_down(text))
