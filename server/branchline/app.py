@@ -79,7 +79,7 @@ class ClientConnection:
             raise ClientFailure(method) from error
 
     def begin_progress(
-        self, token: str | int, title: str, on_cancel: Callable[[], None]
+        self, token: str | int, title: str, on_cancel: Callable[[], object]
     ) -> Progress:
         """Show the client the progress of work."""
         return self.server.begin_progress(token, title, on_cancel)

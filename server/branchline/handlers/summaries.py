@@ -110,6 +110,4 @@ async def summarizer(connection: Connection, params: SummarizerParams) -> Result
 async def cancel(connection: Connection, params: SessionParams) -> Result:
     """``session/cancel``: end the summary under way, if there is one."""
     job = connection.jobs.of(await connection.session(params.session))
-    if job is not None:
-        job.cancel()
-    return {"cancelled": job is not None}
+    return {"cancelled": job is not None and job.cancel()}

@@ -34,7 +34,7 @@ class Port(Protocol):
         ...
 
     def begin_progress(
-        self, token: str | int, title: str, on_cancel: Callable[[], None]
+        self, token: str | int, title: str, on_cancel: Callable[[], object]
     ) -> Progress:
         """Begin to show the progress of work; ``on_cancel`` is called if the person ends it."""
         ...
@@ -58,7 +58,7 @@ class Silence:
         self,
         token: str | int,
         title: str,
-        on_cancel: Callable[[], None],
+        on_cancel: Callable[[], object],
     ) -> Progress:
         """Nobody watches."""
         return _NoProgress()

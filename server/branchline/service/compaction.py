@@ -4,14 +4,15 @@ Plan, write, store; each step can be the last. Appending goes on while the text 
 checkpoint is stored at the leaf of that moment, if the old leaf is still on its path.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from branchline.absent import ABSENT, Absent
 from branchline.entries import Entry, summary_of
 from branchline.errors import InvalidEntry, LeafChanged, NothingToCompact
+from branchline.log.format import milliseconds, now
 from branchline.service.client import Client
-from branchline.service.jobs import Jobs, Token
+from branchline.service.jobs import Job, Jobs, Token
 from branchline.service.new_entries import Addition, make_addition
 from branchline.service.session import Session, Written
 from branchline.service.summarising import (
@@ -25,8 +26,8 @@ from branchline.service.summarising import (
 )
 from branchline.service.writers import Use, choose
 from branchline.summaries.boundary import Boundary, compaction_boundary
-from branchline.summaries.sections import strip_file_lists
-from branchline.summaries.writer import SummaryKind, SummaryRequest, Writer
+from branchline.summaries.sections import BRIDGE_HEADING, strip_file_lists
+from branchline.summaries.writer import SummaryKind, SummaryRequest
 from branchline.tree.context import build_context, context_tokens
 from branchline.tree.index import NONE, Tree
 from branchline.tree.selection import select
@@ -36,8 +37,6 @@ _SUMMARY_SHARE: Final = 0.8
 _BRIDGE_SHARE: Final = 0.5
 """Shares of the reserve that a checkpoint and a bridge may fill."""
 _USUAL_SUMMARY: Final = 1000
-BRIDGE_TITLE: Final = "## The Turn in Progress"
-"""What stands above the bridge over the beginning of a split turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +98,11 @@ class CompactionPlan:
         """The one text of a checkpoint."""
         written = [one.text for one in texts.written]
         history = written[0] if self.boundary.history else (self.previous or "")
-        bridge = f"{BRIDGE_TITLE}\n\n{written[-1]}" if self.boundary.turn_prefix else ""
+        bridge = f"{BRIDGE_HEADING}\n\n{written[-1]}" if self.boundary.turn_prefix else ""
         return "\n\n".join(part for part in (history, bridge) if part)
 
-    def as_json(self, writer: Writer | None, request: CompactRequest) -> dict[str, Any]:
-        """The protocol's plan. ``writer`` is None where a person wrote the text."""
-        prompt_tokens = None
-        if writer is not None:
-            asked = self.requests(request, None)
-            tokens = [writer.prompt_tokens(one) for one in asked]
-            prompt_tokens = None if None in tokens else sum(filter(None, tokens))
+    def as_json(self) -> dict[str, Any]:
+        """The protocol's plan, for a text that nobody has to write."""
         return {
             "firstKeptEntryId": self.first_kept_id,
             "isSplitTurn": bool(self.boundary.turn_prefix),
@@ -116,8 +110,8 @@ class CompactionPlan:
             "tokensBefore": self.tokens_before,
             "tokensAfter": self.tokens_after,
             **self.boundary.files,
-            "summarizer": None if writer is None else summarizer_json(writer),
-            "promptTokens": prompt_tokens,
+            "summarizer": None,
+            "promptTokens": None,
         }
 
 
@@ -143,33 +137,32 @@ async def compact(
     """
     if request.summary is not None and not request.summary.strip():
         raise InvalidEntry("summary", "must not be blank")
-    session.require_writable(client)
+    if not request.dry_run:
+        session.require_writable(client)
     if request.draft_id is not None:
         return await _store_draft(drafts, session, client, request, request.draft_id)
-    plan = await session.read(lambda: plan_compaction(session, client, request))
+    plan, shown = await session.read(lambda: _plan(session, client, request))
     if request.summary is not None:
         return await _store_own(session, client, request, plan)
-    writers = choose(client, request.summarizer, plan.as_json(None, request))
-    shown = plan.as_json(writers[0], request)
     if request.dry_run:
         return Compacted(shown)
+    writers = choose(client, request.summarizer, shown)
+    asked = plan.requests(request, window_of(client.settings, writers[0]))
     async with jobs.work(session, "compaction", client, request.token) as job:
-        texts = await write_texts(
-            writers, plan.requests(request, window_of(client.settings, writers[0])), job
-        )
+        texts = await write_texts(writers, asked, job)
         text = with_files(plan.joined(texts), plan.boundary.files)
         draft = Draft(
-            session=session,
+            path=session.path,
             kind="compaction",
             text=text,
             leaf_id=plan.leaf_id,
             facts=_facts(plan, texts),
             summarizer=summarizer_json(texts.writer),
-            plan=plan.as_json(texts.writer, request),
+            plan=shown | {"summarizer": summarizer_json(texts.writer)},
         )
         if request.preview:
             return _result(draft, draft_id=drafts.keep(draft))
-        return _result(draft, written=await _store(session, client, draft, text, request))
+        return _result(draft, written=await _store(session, client, draft, text, request, job))
     raise AssertionError  # pragma: no cover - the block above gives or raises
 
 
@@ -178,6 +171,8 @@ async def _store_draft(
 ) -> Compacted:
     draft = drafts.take(draft_id, session, "compaction", "draftId")
     text = draft.text if request.summary is None else request.summary
+    if request.dry_run or request.preview:
+        return _result(replace(draft, text=text), draft_id=draft_id)
     written = await _store(session, client, draft, text, request)
     drafts.drop(draft_id)
     return _result(draft, written=written)
@@ -188,13 +183,13 @@ async def _store_own(
 ) -> Compacted:
     """Store a text that a person wrote from nothing."""
     draft = Draft(
-        session,
+        session.path,
         "compaction",
         request.summary or "",
         plan.leaf_id,
         _facts(plan, None),
         None,
-        plan.as_json(None, request),
+        plan.as_json(),
     )
     if request.dry_run or request.preview:
         return _result(draft)
@@ -208,6 +203,23 @@ def _result(
     return Compacted(
         draft.plan, text, draft_id, written, draft.summarizer, draft.facts.get("usage")
     )
+
+
+def _plan(
+    session: Session, client: Client, request: CompactRequest
+) -> tuple[CompactionPlan, dict[str, Any]]:
+    """The plan, and the protocol's form of it for the writer that comes first.
+
+    Raises `NothingToCompact`, `LeafChanged`, and `InvalidParams` for a writer that is not there.
+    """
+    plan = plan_compaction(session, client, request)
+    writer = choose(client, request.summarizer)[0]
+    asked = plan.requests(request, window_of(client.settings, writer))
+    tokens = [writer.prompt_tokens(one) for one in asked]
+    return plan, plan.as_json() | {
+        "summarizer": summarizer_json(writer),
+        "promptTokens": None if None in tokens else sum(filter(None, tokens)),
+    }
 
 
 def plan_compaction(session: Session, client: Client, request: CompactRequest) -> CompactionPlan:
@@ -270,7 +282,12 @@ def _facts(plan: CompactionPlan, texts: Texts | None) -> Entry:
 
 
 async def _store(
-    session: Session, client: Client, draft: Draft, text: str, request: CompactRequest
+    session: Session,
+    client: Client,
+    draft: Draft,
+    text: str,
+    request: CompactRequest,
+    job: Job | None = None,
 ) -> Written:
     files = draft.plan
     whole = with_files(text, {key: files[key] for key in ("readFiles", "modifiedFiles")})
@@ -279,10 +296,15 @@ async def _store(
         old = NONE if draft.leaf_id is None else tree.find(draft.leaf_id)
         if old is None or old not in tree.path(tree.leaf):
             raise LeafChanged(draft.leaf_id, tree.id_of(tree.leaf))
-        fields: Entry = {"type": "compaction", "summary": whole, **draft.facts}
+        timestamp = now()
+        fields: Entry = {
+            "type": "compaction", "timestamp": timestamp, "summary": whole, **draft.facts
+        }  # fmt: skip
         system = build_context(tree, session, tree.leaf, 0).system
         if system is not None:
-            fields["systemMessage"] = system
+            fields["systemMessage"] = system | {"timestamp": milliseconds(timestamp)}
+        if job is not None:
+            job.store()
         return make_addition(tree, tree.leaf, [fields])
 
     expected = request.expected_leaf_id if request.draft_id or request.summary else ABSENT

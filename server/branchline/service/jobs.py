@@ -4,6 +4,7 @@ A job is seen by everybody who has the session open (``session/busy``), shows it
 client that asked, and ends in one way whatever happens: nothing is stored unless it is complete.
 """
 
+import threading
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -38,7 +39,8 @@ class Job:
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     percent: int = 0
-    cancelled: bool = False
+    _state: Literal["writing", "storing", "cancelled"] = "writing"
+    _deciding: threading.Lock = field(default_factory=threading.Lock)
     _progress: Progress | None = None
     _written: dict[str, int] = field(default_factory=dict)
     _parts: int = 1
@@ -52,10 +54,21 @@ class Job:
             "percent": self.percent,
         }
 
-    def cancel(self) -> None:
-        """End it: what was written so far is dropped."""
-        self.cancelled = True
-        self.scope.cancel()
+    def cancel(self) -> bool:
+        """End it: what was written so far is dropped. False if that comes too late."""
+        with self._deciding:
+            if self._state == "writing":
+                self._state = "cancelled"
+        if self._state == "cancelled":
+            self.scope.cancel()
+        return self._state == "cancelled"
+
+    def store(self) -> None:
+        """From now on it cannot be cancelled. Any thread may call this. Raises `Cancelled`."""
+        with self._deciding:
+            if self._state == "cancelled":
+                raise Cancelled
+            self._state = "storing"
 
     def expect_parts(self, count: int) -> None:
         """How many texts are going to be written."""
@@ -115,12 +128,14 @@ class Jobs:
             raise Busy(other.as_json())
         job = Job(session, kind, client.name)
         self._running[session] = job
-        job.begin(client, token)
+        session.at_work = True
         try:
+            job.begin(client, token)
             with job.scope:
                 yield job
         finally:
+            session.at_work = False
             del self._running[session]
             job.end()
-        if job.cancelled:
+        if job.scope.cancelled_caught:
             raise Cancelled

@@ -55,6 +55,7 @@ class Session(SessionView):
     Attributes (beside those of the view):
         subscribers: the clients that are told of changes.
         gone: whether the session was let go and must not be used any more.
+        at_work: whether a summary of it is being written.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Session(SessionView):
         super().__init__(path, header, file)
         self.subscribers: set[Client] = set()
         self.gone = False
+        self.at_work = False
         self._locks = locks
         self._lost = lost
         self._queue = anyio.Lock()
@@ -89,8 +91,8 @@ class Session(SessionView):
 
     @property
     def busy(self) -> bool:
-        """Whether a change or a reading is under way."""
-        return self._queue.locked()
+        """Whether a change, a reading or a summary is under way."""
+        return self.at_work or self._queue.locked()
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:

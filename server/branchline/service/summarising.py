@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import anyio
@@ -45,7 +46,7 @@ class Draft:
     ``facts`` are the fields of its entry but for the text; ``leaf_id`` is the leaf it was made at.
     """
 
-    session: Session
+    path: Path
     kind: JobKind
     text: str
     leaf_id: str | None
@@ -71,7 +72,7 @@ class Drafts:
     def take(self, draft_id: str, session: Session, kind: JobKind, parameter: str) -> Draft:
         """The draft with this id. Raises `InvalidParams` if it is none of this session and kind."""
         draft = self._drafts.get(draft_id)
-        if draft is None or draft.session is not session or draft.kind != kind:
+        if draft is None or draft.path != session.path or draft.kind != kind:
             raise InvalidParams(parameter, "names no draft of this session that is still kept")
         return draft
 

@@ -7,7 +7,7 @@ from branchline.absent import ABSENT, Absent
 from branchline.entries import MESSAGES, NO_ORIGIN, Entry
 from branchline.errors import InvalidEntry, InvalidParams, LeafChanged
 from branchline.service.client import Client
-from branchline.service.jobs import Jobs, Token
+from branchline.service.jobs import Job, Jobs, Token
 from branchline.service.new_entries import Addition, EntryFactory
 from branchline.service.session import Session, Written
 from branchline.service.summarising import (
@@ -98,23 +98,29 @@ async def switch_leaf(
     writing raises; then the leaf is where it was and nothing was stored.
     """
     _check(switch)
-    if switch.dry_run:
+    wish = switch.summary
+    if switch.dry_run or (switch.preview and wish.mode != "write"):
         return await session.read(lambda: _shown(session, client, switch))
     session.require_writable(client)
-    wish = switch.summary
-    if wish.mode == "text":
-        draft = None
-        if wish.draft_id is not None:
-            draft = drafts.take(wish.draft_id, session, "branch", "summary.draftId")
-        facts = {} if draft is None else draft.facts
-        text = (draft.text if draft is not None else "") if wish.text is None else wish.text
-        done = await _move(session, client, switch, text, facts)
-        if wish.draft_id is not None:
-            drafts.drop(wish.draft_id)
-        return done
-    if wish.mode == "none":
-        return await _move(session, client, switch, None, {})
-    return await _write(jobs, drafts, session, client, switch)
+    if wish.mode == "write":
+        return await _write(jobs, drafts, session, client, switch)
+    if wish.draft_id is not None:
+        return await _store_draft(drafts, session, client, switch, wish.draft_id)
+    return await _move(session, client, switch, wish.text)
+
+
+async def _store_draft(
+    drafts: Drafts, session: Session, client: Client, switch: Switch, draft_id: str
+) -> Switched:
+    """Move with a text that a person has seen, and may have changed."""
+    draft = drafts.take(draft_id, session, "branch", "summary.draftId")
+    text = draft.text
+    if switch.summary.text is not None:
+        files = {key: draft.plan[key] for key in ("readFiles", "modifiedFiles")}
+        text = with_files(switch.summary.text, files)
+    done = await _move(session, client, switch, text, draft)
+    drafts.drop(draft_id)
+    return done
 
 
 async def _write(
@@ -124,19 +130,20 @@ async def _write(
     if not plan.is_worth_a_summary:
         if switch.preview:
             return Switched(shown, plan.editor, session.leaf_id)
-        return await _move(session, client, switch, None, {})
-    left = session.leaf_id
+        return await _move(session, client, switch, None)
     writers = choose(client, switch.summary.summarizer, shown)
     async with jobs.work(session, "branch", client, switch.token) as job:
         texts = await write_texts(writers, [plan.request], job)
         text = f"{BRANCH_INTRODUCTION}\n\n{texts.written[0].text}"
         text = with_files(text, plan.branch.files)
-        facts = _facts(plan, texts)
         shown["summarizer"] = summarizer_json(texts.writer)
+        left = session.tree.id_of(plan.old_leaf)
+        draft = Draft(
+            session.path, "branch", text, left, _facts(plan, texts), shown["summarizer"], shown
+        )
         if switch.preview:
-            draft = Draft(session, "branch", text, left, facts, shown["summarizer"], shown)
             return Switched(shown, plan.editor, left, text=text, draft_id=drafts.keep(draft))
-        return await _move(session, client, switch, text, facts, only_from=left)
+        return await _move(session, client, switch, text, draft, job)
     raise AssertionError  # pragma: no cover - the block above gives or raises
 
 
@@ -145,18 +152,23 @@ async def _move(
     client: Client,
     switch: Switch,
     text: str | None,
-    facts: Entry,
-    *,
-    only_from: str | Absent | None = ABSENT,
+    draft: Draft | None = None,
+    job: Job | None = None,
 ) -> Switched:
-    """The one write of a move. ``only_from``: the leaf that the summary was written for."""
+    """The one write of a move. A ``draft`` is only good for the move that it was written for."""
     outcome: list[tuple[dict[str, Any], dict[str, Any] | None, str | None, Entry | None]] = []
 
     def prepare(tree: Tree) -> Addition | None:
-        if not isinstance(only_from, Absent) and only_from != session.leaf_id:
-            raise LeafChanged(only_from, session.leaf_id)
+        if draft is not None and draft.leaf_id != session.leaf_id:
+            raise LeafChanged(draft.leaf_id, session.leaf_id)
         plan, shown = _plan(session, client, switch)
+        if draft is not None and draft.plan["leaving"] != shown["leaving"]:
+            raise InvalidParams("summary.draftId", "was written for a move to another place")
+        facts = {"details": plan.branch.files} if draft is None else draft.facts
         addition, summary = _records(tree, plan, switch, text, facts)
+        if job is not None:
+            shown["summarizer"] = draft.summarizer if draft is not None else None
+            job.store()
         outcome[:] = [(shown, plan.editor, session.leaf_id, summary)]
         return addition
 

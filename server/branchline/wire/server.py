@@ -49,14 +49,14 @@ class WorkDone:
         server: "BranchlineServer",
         token: str | int,
         title: str,
-        on_cancel: Callable[[], None],
+        on_cancel: Callable[[], object],
     ) -> None:
         self._progress = server.work_done_progress
         self._token = token
         begin = types.WorkDoneProgressBegin(title=title, cancellable=True, percentage=0)
         self._progress.begin(token, begin)
         self._progress.tokens[token].add_done_callback(
-            lambda future: on_cancel() if future.cancelled() else None
+            lambda future: future.cancelled() and on_cancel()
         )
 
     def report(self, percent: int) -> None:
@@ -121,7 +121,7 @@ class BranchlineServer(LanguageServer):
             raise
 
     def begin_progress(
-        self, token: str | int, title: str, on_cancel: Callable[[], None]
+        self, token: str | int, title: str, on_cancel: Callable[[], object]
     ) -> "WorkDone":
         """Show the client that work begins, under a token that it gave.
 

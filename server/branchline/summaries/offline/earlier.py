@@ -19,18 +19,29 @@ EARLIER_GOAL: Final = "Then: "
 NOT_ANSWERED: Final = "Not answered yet: "
 UNDER_WAY: Final = "Under way: "
 WAITING: Final = "The user has to answer: "
+PLANNED: Final = "Planned: "
+DECIDED: Final = "Decided: "
 NAMED: Final = {"paths": "Paths: ", "identifiers": "Names: ", "urls": "URLs: "}
 """The lines of names, by attribute of `Names`; written by `layout` and read back here."""
 MENDED: Final = "Errors met and mended: "
 
 _LABEL = re.compile(rf"^(?:{NOW}|{FIRST}|{EARLIER_GOAL}|{NOT_ANSWERED}|{UNDER_WAY})+")
 _ITEM = re.compile(r"[-*+]\s|\d{1,2}[.)]\s")
+_FAILED = re.compile(r"(`+).+?\1 failed\b")
 _BRANCH_ITEMS = 4  # items of one section that are taken over from one branch summary
 _BRANCH_TITLE = 120  # characters of a branch's goal in the line about it
 
 
 def take_previous(notes: Notes, text: str) -> None:
     """Take in the summary that is to be updated, or a compaction on a branch."""
+    checkpoint, bridges = sections.split_bridges(sections.strip_file_lists(text))
+    if checkpoint.strip():
+        _take_checkpoint(notes, checkpoint)
+    for bridge in bridges:
+        _take_bridge(notes, bridge)
+
+
+def _take_checkpoint(notes: Notes, text: str) -> None:
     parsed = sections.parse(text, "compaction").sections
     if not parsed:
         notes.context += [statement(line.text, EARLIER) for line in said(text)][:20]
@@ -51,6 +62,29 @@ def take_previous(notes: Notes, text: str) -> None:
     notes.plan += [one for one in items(sections.NEXT_STEPS) if not one.text.startswith(WAITING)]
     for one in items(sections.CONTEXT):
         _take_context(notes, one)
+
+
+def _take_bridge(notes: Notes, text: str) -> None:
+    """Take in the beginning of a turn: what it was asked to do is the newest goal."""
+    parsed = sections.parse(text, "turnPrefix").sections
+    if not parsed:
+        notes.context += [statement(line.text, EARLIER) for line in said(text)][:20]
+        return
+    wishes = _items(parsed.get(sections.REQUEST.title, ""))
+    if wishes:
+        notes.goals.append(Goal(wishes, EARLIER))
+    notes.finished += _items(parsed.get(sections.DONE_SO_FAR.title, ""))
+    for one in _items(parsed.get(sections.REST.title, "")):
+        for label, said_so in ((UNDER_WAY, notes.begun), (PLANNED, notes.plan),
+                               (DECIDED, notes.choices)):  # fmt: skip
+            if one.text.startswith(label):
+                said_so.append(statement(one.text.removeprefix(label), EARLIER))
+                break
+        else:
+            if _FAILED.match(one.text):
+                notes.progress.seed(one.text, code_in(one.text))
+            else:
+                _take_context(notes, one)
 
 
 def take_branch(notes: Notes, text: str) -> None:

@@ -12,12 +12,14 @@ from typing import Final
 from branchline import codec
 from branchline.summaries import sections
 from branchline.summaries.offline.earlier import (
+    DECIDED,
     EARLIER_GOAL,
     FIRST,
     MENDED,
     NAMED,
     NOT_ANSWERED,
     NOW,
+    PLANNED,
     UNDER_WAY,
     WAITING,
 )
@@ -258,7 +260,7 @@ def _turn(notes: Notes, bodies: dict[str, Body]) -> None:
     for one in notes.attempts[-1:]:
         rest.add(UNDER_WAY + one.text, _HIGH)
     for step in notes.plan:
-        rest.add(f"Planned: {step.text}", _HIGH)
+        rest.add(PLANNED + step.text, _HIGH)
     for choice in notes.choices:
-        rest.add(f"Decided: {choice.text}")
+        rest.add(DECIDED + choice.text)
     _context(notes, rest, None)
