@@ -195,7 +195,7 @@ class MadeSession:
         rng, pool = self._rng, self._pool
         tool = call["name"]
         text = pool.log if tool in ("bash", "grep") else pool.code
-        content: list[Entry] = [{"type": "text", "text": pool.cut(text, pool.size(1_300, 1.3))}]
+        content: list[Entry] = [{"type": "text", "text": pool.cut(text, pool.size(1_450, 1.3))}]
         if tool == "read" and rng.random() < 0.014:
             content.append(self._image())
         result: Entry = {"toolCallId": call["id"], "toolName": tool, "content": content}

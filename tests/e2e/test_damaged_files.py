@@ -191,6 +191,7 @@ def test_what_cannot_be_reached_is_told_and_can_be_gone_to(
     assert warning["entryId"] == "a0000004"
     assert "a0000004" in warning["message"]
     assert "dead0003" in warning["message"]
+    assert "2 older entries are out of reach" in warning["message"]
     moved = client.request("session/switchLeaf", {"session": str(path), "targetId": "a0000002"})
     assert moved["leafId"] == "a0000002"
     context = client.request("session/context", {"session": str(path)})

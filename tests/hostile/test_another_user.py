@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.agent_dir = folder / "agent"
-        self.agent_dir.mkdir()
+        self.agent_dir.mkdir(parents=True)
         self.environment = {**isolated(folder), "PYTHONDONTWRITEBYTECODE": "1"}
         self.session = make(self.agent_dir, message("top", None))
 
@@ -42,28 +43,20 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def world() -> Iterator[World]:
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
         pytest.skip("only root can become another user")
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv is not installed")
-    opened: list[tuple[Path, int]] = []
-    for parent in tmp_path.parents:  # pytest makes its folders for one's own eyes only
-        if not parent.stat().st_mode & 0o001:
-            opened.append((parent, parent.stat().st_mode))
-            parent.chmod(0o711)
-    folder = tmp_path / "world"
-    folder.mkdir()
-    tmp_path.chmod(0o711)
-    try:
-        made = World(folder)
+    # Not below pytest's own folders: those are for one's own eyes only.
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o711)
+        made = World(folder / "world")
         command = [*AS_NOBODY, sys.executable, "-c", "import branchline.app"]
         if subprocess.run(command, env=made.environment, capture_output=True).returncode:
             pytest.skip("another user cannot run this Python, or read this project")
         yield made
-    finally:
-        for parent, mode in opened:
-            parent.chmod(mode)
 
 
 def refused(asker: Asker, method: str, path: Path, kind: str, **params: Any) -> DaemonError:

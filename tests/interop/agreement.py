@@ -8,6 +8,8 @@ Deliberate differences, and so not compared (format.md names them):
   when it asks; they are compared as Pi folds them. A fold that says nothing is no message for us.
 * Entry types that a version of Pi does not know are rows without text in its tree, and so are
   ``active_tools_change`` and ``leaf``, which have no row in ours.
+* Siblings stand in the order of the file, the active branch first. Pi takes that of the timestamps,
+  and a row below an entry without a row has the place of that entry.
 * An assistant message with calls only has a row where it is the leaf. Behind a move record it is
   the leaf for us, not for Pi.
 """
@@ -20,6 +22,9 @@ from branchline.entries import MOVE_RECORD, Entry
 from tests.e2e.world import lines_of
 from tests.interop.branchline_side import Branchline
 from tests.interop.pi_process import Pi, Version
+
+Drawn = tuple[str, str | None]
+"""A row of a tree: its id, and that of the row it is drawn below."""
 
 
 def entries_of(path: Path) -> dict[str, Entry]:
@@ -80,7 +85,7 @@ def assert_agreed(pi: Pi, branchline: Branchline, *, context: bool = True) -> di
 def assert_same_tree(
     version: Version, entries: dict[str, Entry], theirs: dict[str, Any], ours: dict[str, Any]
 ) -> None:
-    """The rows of both trees: the same, in the same order, each below the same row."""
+    """The rows of both trees: the same, each below the same row, and ours in our order."""
     rows = [(row["id"], row["parentId"]) for row in theirs["rows"]]
     drawn = [row_id for row_id, _ in rows]
     assert len(set(drawn)) == len(drawn)
@@ -92,7 +97,8 @@ def assert_same_tree(
     mine = [(row["id"], row["parentId"]) for row in ours["rows"]]
     leaf = ours["leafId"]
     behind_move = leaf != theirs["leafId"] and leaf not in drawn
-    assert _without(rows, stray) == _without(mine, {leaf} if behind_move else ())
+    expected = _in_our_order(_without(rows, stray), [*entries], ours["path"])
+    assert _without(mine, {leaf} if behind_move else ()) == expected
 
 
 def assert_entries_relayed(branchline: Branchline) -> None:
@@ -118,9 +124,23 @@ def _says_something(system: Entry | None) -> Entry | None:
     return system
 
 
-def _without(
-    rows: Sequence[tuple[str, str | None]], left_out: Container[str]
-) -> list[tuple[str, str | None]]:
+def _in_our_order(rows: list[Drawn], ids: list[str], path: Container[str]) -> list[Drawn]:
+    """The rows from top to bottom, siblings as they stand in the file, the active branch first."""
+    file_order = {entry_id: place for place, entry_id in enumerate(ids)}
+    children: dict[str | None, list[Drawn]] = {}
+    for row in sorted(rows, key=lambda row: (row[0] not in path, file_order[row[0]])):
+        children.setdefault(row[1], []).append(row)
+    ordered: list[Drawn] = []
+    pending = children.get(None, [])[::-1]
+    while pending:
+        row = pending.pop()
+        ordered.append(row)
+        pending += children.get(row[0], [])[::-1]
+    assert len(ordered) == len(rows)
+    return ordered
+
+
+def _without(rows: Sequence[Drawn], left_out: Container[str]) -> list[Drawn]:
     """The rows that remain, each below the nearest of them that it was below."""
     parents = dict(rows)
 

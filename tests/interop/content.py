@@ -133,22 +133,20 @@ class Content:
     def system(self) -> Entry:
         """A patch of the system message: text, sections and tools set and removed."""
         names = ("skills", "project", "rules")
-        sections = {
-            name: self.random.choice((None, self.text())) for name in self.random.sample(names, 2)
-        }
         parameters = {"type": "object", "properties": {"path": {"type": "string"}}}
-        added = [
-            {"name": name, "description": self.text(3), "parameters": parameters}
-            for name in self.random.sample(TOOLS, 2)
-        ]
-        removed = [{"name": self.random.choice(TOOLS)}]
-        content = self.random.choice(("", self.text()))
-        return self.message(
-            "system",
-            content=content,
-            **self.random.choice(({}, {"sections": sections})),
-            **self.random.choice(({}, {"toolsAdded": added}, {"toolsRemoved": removed})),
-        )
+        parts = {
+            "sections": {
+                name: self.random.choice((None, self.text()))
+                for name in self.random.sample(names, 2)
+            },
+            "toolsAdded": [
+                {"name": name, "description": self.text(3), "parameters": parameters}
+                for name in self.random.sample(TOOLS, 2)
+            ],
+            "toolsRemoved": [{"name": name} for name in self.random.sample(TOOLS, 3)],
+        }
+        given = {name: part for name, part in parts.items() if self.random.random() < 0.6}
+        return self.message("system", content=self.random.choice(("", self.text())), **given)
 
     def custom_role(self) -> Entry:
         """A message of role ``custom``, the older form of a custom message."""

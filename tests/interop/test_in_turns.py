@@ -15,7 +15,7 @@ from tests.interop.agreement import (
     place,
 )
 from tests.interop.branchline_side import Branchline
-from tests.interop.made_sessions import Walk
+from tests.interop.every_method import EveryMethod
 from tests.interop.pi_process import PI_0_78, PI_1_6, Pi, Version
 from tests.interop.writers import BranchlineWriter, PiWriter
 
@@ -26,6 +26,7 @@ STEPS = (
     "thinking_level_change", "label", "rename", "branch", "branch", "branch_summary", "new_root",
 )  # fmt: skip
 NEWER = ("system", "edit", "usage_entry", "compact")
+OURS = ("active_tools_change", "move", "move", "moves", "aside", "late_result", "move_with_label")
 TURNS = {"reopened": 3, "kept open": 12}
 """How often each has its turn: a daemon takes its time to start."""
 
@@ -38,14 +39,15 @@ class Taking:
         self.branchline = branchline
         self.path = folder / "session.jsonl"
         pi.create(self.path, str(folder))
-        self.walk = Walk(seed, PiWriter(pi))
+        self.walk = EveryMethod(seed, branchline)
+        self.walk.writer = PiWriter(pi)
         self.walk.turn()
         self.our_leaf_id: str | None = self.walk.leaf_id
         self.seen = set(entries_of(self.path))
         branchline.open(self.path)
 
     def steps(self, choices: Collection[str]) -> None:
-        """Take a few steps; end with one that is written down wherever it leaves the leaf."""
+        """Take a few steps."""
         for name in self.walk.random.choices([*choices], k=self.walk.random.randint(1, 3)):
             self.walk.step(name)
 
@@ -123,7 +125,7 @@ def test_both_agree_at_the_end(
     restarted = how == "reopened"
     for _ in range(TURNS[how]):
         taking.pi_goes_on(choices)
-        taking.branchline_goes_on((*choices, "active_tools_change"), restarted=restarted)
+        taking.branchline_goes_on((*choices, *OURS), restarted=restarted)
         if restarted:
             assert_agreed(all_pi[version], branchline)
     ours = assert_agreed(all_pi[version], branchline)

@@ -109,7 +109,8 @@ def bad_text(lines: Lines, random: Random) -> None:
 
 
 def said_twice(lines: Lines, random: Random) -> None:
-    lines.append(lines[random.randrange(1, len(lines))])
+    """A message stands in the file again, as the last record."""
+    lines.append(random.choice([line for line in lines if line.startswith(b'{"type":"message"')]))
 
 
 def lost_record(lines: Lines, random: Random) -> None:

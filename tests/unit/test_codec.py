@@ -3,7 +3,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchline import codec
@@ -41,6 +41,7 @@ def joined(value: Any) -> Any:
 
 
 @given(VALUES)
+@settings(deadline=None)
 def test_a_record_comes_back_as_it_went_out(value: Any) -> None:
     text = codec.encode_record(value)
     assert b"\n" not in text
@@ -49,16 +50,19 @@ def test_a_record_comes_back_as_it_went_out(value: Any) -> None:
 
 
 @given(VALUES)
+@settings(deadline=None)
 def test_what_goes_out_is_strict_json(value: Any) -> None:
     strict(codec.encode(value))
 
 
 @given(st.recursive(st.integers() | SURROGATE_FREE, lambda inner: st.lists(inner, max_size=3)))
+@settings(deadline=None)
 def test_what_is_strict_already_goes_out_unchanged(value: Any) -> None:
     assert strict(codec.encode(value)) == value
 
 
 @given(VALUES, st.integers(0, 3), st.booleans())
+@settings(deadline=None)
 def test_relayed_text_keeps_its_meaning(value: Any, indent: int, ascii_only: bool) -> None:
     text = json.dumps(joined(value), indent=indent or None, ensure_ascii=ascii_only)
     raw = text.encode("utf-8", "surrogatepass")
@@ -71,6 +75,7 @@ def test_relayed_text_keeps_its_meaning(value: Any, indent: int, ascii_only: boo
 
 
 @given(SURROGATE_FREE.filter(lambda text: "NaN" not in text and "Infinity" not in text))
+@settings(deadline=None)
 def test_relayed_text_keeps_its_bytes(text: str) -> None:
     for ascii_only in (True, False):
         quoted = json.dumps(text, ensure_ascii=ascii_only)
@@ -176,6 +181,7 @@ def test_only_json_values_are_written() -> None:
 
 
 @given(st.text(CHARACTERS))
+@settings(deadline=None)
 def test_utf16_length_counts_as_javascript_does(text: str) -> None:
     assert codec.utf16_length(text) == sum(2 if ord(one) > 0xFFFF else 1 for one in text)
 

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from branchline import entries
 from branchline.entries import (
@@ -137,6 +137,7 @@ def test_a_move_record_is_a_child_of_its_target() -> None:
 
 
 @given(JSON, JSON, JSON)
+@settings(deadline=None)
 def test_no_shape_of_an_entry_is_too_odd_to_be_read(one: Any, two: Any, three: Any) -> None:
     for name in [*ENTRY_TYPES, "unknown", one]:
         made: dict[str, Any] = {"type": name, "message": two, "content": one, "summary": two}

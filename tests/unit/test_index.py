@@ -309,7 +309,7 @@ def wild_records(draw: st.DrawFn) -> list[Entry]:
 
 
 @given(wild_records())
-@settings(max_examples=400)
+@settings(deadline=None, max_examples=400)
 def test_any_links_give_the_tree_that_the_rules_give(records: list[Entry]) -> None:
     tree = tree_of(*records)
     model = Model([(one["id"], one["parentId"], one) for one in records])
@@ -369,6 +369,7 @@ def growth(draw: st.DrawFn) -> list[Entry]:
 
 
 @given(growth(), st.data())
+@settings(deadline=None)
 def test_a_tree_that_grew_is_the_tree_of_the_file(
     records: list[Entry], data: st.DataObject
 ) -> None:

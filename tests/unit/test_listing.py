@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchline.errors import InvalidParams
@@ -293,6 +293,7 @@ def some_infos(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 @given(some_infos(), st.booleans(), st.integers(1, 3))
+@settings(deadline=None)
 def test_pages_together_are_the_whole_list(
     infos: list[dict[str, Any]], threaded: bool, limit: int
 ) -> None:

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchline.log.format import (
@@ -80,6 +80,7 @@ def test_what_has_no_session_id_is_no_header(record: Any) -> None:
 
 
 @given(JSON, JSON, JSON)
+@settings(deadline=None)
 def test_odd_header_fields_are_as_if_they_were_not_there(one: Any, two: Any, three: Any) -> None:
     record = {**header(), "version": one, "cwd": two, "timestamp": three, "parentSession": one}
     made = read_header(record)
@@ -102,6 +103,7 @@ def test_a_warning_travels_with_its_place() -> None:
 
 
 @given(st.datetimes(timezones=st.just(UTC), min_value=datetime(1971, 1, 1)))
+@settings(deadline=None)
 def test_timestamps_are_utc_in_milliseconds(moment: datetime) -> None:
     text = iso_timestamp(moment)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", text)

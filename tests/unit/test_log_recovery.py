@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchline.entries import Entry
@@ -90,12 +90,14 @@ def test_what_looks_like_a_record() -> None:
 
 
 @given(st.binary(max_size=200))
+@settings(deadline=None)
 def test_any_bytes_are_searched_without_harm(line: bytes) -> None:
     found = salvage(line)
     assert all(0 <= start < end <= len(line) for start, end in found.records)
 
 
 @given(pi_entries(most=4).filter(bool), st.data())
+@settings(deadline=None)
 def test_whole_records_survive_what_stands_before_them(
     records: list[Entry], data: st.DataObject
 ) -> None:

@@ -301,7 +301,7 @@ def summary(found: LineScanner) -> dict[str, Any]:
 
 
 @given(pi_entries())
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 def test_the_fast_way_finds_what_parsing_finds(records: list[Entry]) -> None:
     content = text_of_file(header(), *records)
     assert summary(scan(content, verified=False)) == summary(scan(content))
@@ -354,6 +354,7 @@ def files(draw: st.DrawFn) -> bytes:
 
 
 @given(files(), st.data(), st.booleans())
+@settings(deadline=None)
 def test_the_pieces_do_not_matter(content: bytes, data: st.DataObject, verified: bool) -> None:
     cuts = data.draw(cuts_of(content))
     assert summary(scan(content, cuts, verified=verified)) == summary(
@@ -398,7 +399,7 @@ def untouched(records: Iterable[Entry], touched: set[int], content: bytes) -> li
 
 
 @given(pi_entries().filter(bool), st.data())
-@settings(max_examples=400)
+@settings(deadline=None, max_examples=400)
 @example([A, B], None)
 def test_damage_costs_no_record_but_the_damaged_one(
     records: list[Entry], data: st.DataObject | None
@@ -428,6 +429,7 @@ def test_damage_costs_no_record_but_the_damaged_one(
 
 
 @given(pi_entries(most=4).filter(bool), st.data())
+@settings(deadline=None)
 def test_every_line_that_is_no_record_has_a_warning_with_its_place(
     records: list[Entry], data: st.DataObject
 ) -> None:
@@ -446,6 +448,7 @@ def test_every_line_that_is_no_record_has_a_warning_with_its_place(
 
 
 @given(st.binary(max_size=300))
+@settings(deadline=None)
 def test_any_bytes_are_scanned_without_harm(junk: bytes) -> None:
     scan(junk)
     for version in (1, 2, 3):

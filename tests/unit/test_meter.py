@@ -82,7 +82,7 @@ def records(draw: st.DrawFn) -> list[tuple[Entry, bool]]:
 
 
 @given(records(), st.sampled_from([0, 5, 4096]), st.data())
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 def test_the_running_count_is_the_exact_one(
     made: list[tuple[Entry, bool]], pinned: int, data: st.DataObject
 ) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchline.entries import ENTRY_TYPES, ZERO_USAGE, Entry
@@ -302,6 +302,7 @@ FIELDS = st.sampled_from(sorted(REQUIRED | {"type", "id", "timestamp"}))
 
 
 @given(st.dictionaries(FIELDS, JSON))
+@settings(deadline=None)
 def test_whatever_a_client_sends_is_stored_whole_or_refused(fields: dict[str, Any]) -> None:
     for name in [fields.get("type"), *ENTRY_TYPES]:
         try:

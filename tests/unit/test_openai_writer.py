@@ -23,6 +23,7 @@ from branchline.summaries.writer import SummaryRequest, WrittenSummary
 from tests.model_server import (
     DEADLINE,
     DONE,
+    USAGE,
     Answer,
     ScriptedServer,
     Then,
@@ -184,11 +185,20 @@ def test_usage_is_given_in_the_shape_of_an_entry() -> None:
 
 
 @pytest.mark.parametrize(
-    "usage", [None, {}, [], {"prompt_tokens": "many", "prompt_tokens_details": 5}]
+    "usage",
+    [None, {}, [], {"prompt_tokens": True}, {"prompt_tokens": "many", "prompt_tokens_details": 5}],
 )
 def test_a_usage_that_tells_nothing_is_none(usage: Any) -> None:
     with model_server(says(GOOD, usage=usage)) as server:
         assert write(server).usage is None
+
+
+def test_a_usage_that_came_before_the_end_is_kept() -> None:
+    chunks = (delta(content=GOOD), event(choices=[], usage=USAGE), delta("stop"))
+    with model_server(streams(*chunks, DONE)) as server:
+        usage = write(server).usage
+    assert usage is not None
+    assert usage["totalTokens"] == 120
 
 
 def test_prompt_tokens_is_the_estimate_of_what_is_sent() -> None:
@@ -217,6 +227,16 @@ def test_instructions_in_place_of_ours_have_their_own_form() -> None:
     with model_server(says("One line.")) as server:
         assert write(server, asked).text == "One line."
     assert "## Goal" not in server.requests[0].texts[1]
+
+
+def test_file_lists_that_a_model_wrote_are_cut_off() -> None:
+    lists = "<read-files>\na.py\n</read-files>"
+    asked = request(instructions="Say it in one line.", replace_instructions=True)
+    with model_server(says(f"{GOOD}\n\n{lists}"), says(f"One line.\n{lists}")) as server:
+        assert "a.py" not in write(server).text
+        assert write(server, asked).text == "One line."
+        server.add(says(lists), says(lists))
+        assert MALFORMED in failure(server, asked=asked).message
 
 
 # --- every way to fail -------------------------------------------------------------------------
@@ -587,12 +607,19 @@ def test_text_is_told_while_it_is_written() -> None:
     assert deltas == ["## Goal\n", "make it fast"]
 
 
-def test_after_a_text_that_came_to_nothing_no_more_is_told() -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        starts("Well", then=Then.DROP),
+        says("Well"),
+        streams(delta(content="Well"), event(error={"message": OVERFLOW}), DONE),
+    ],
+)
+def test_after_a_text_that_came_to_nothing_no_more_is_told(answer: Answer) -> None:
     told = Told()
-    answers = (refuses(500), starts("## Go", then=Then.DROP), says(GOOD))
-    with model_server(*answers) as server:
+    with model_server(refuses(500), answer, says(GOOD)) as server:
         assert "make it fast" in write(server, told=told).text
-    assert told.deltas == ["## Go"]
+    assert told.deltas == ["Well"]
 
 
 def test_an_error_of_the_listener_is_passed_on() -> None:

@@ -50,7 +50,7 @@ async def create(connection: Connection, params: CreateParams) -> Result:
         raise InvalidParams(
             "id", "must be letters, digits, '.', '_' and '-', and begin and end with the former"
         )
-    session = connection.registry.create(
+    session = await connection.registry.create(
         connection.client,
         _folder(params.cwd, "cwd") or connection.client.home,
         session_id=params.id,

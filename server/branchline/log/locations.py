@@ -58,6 +58,7 @@ def create_session_file(path: Path, content: bytes) -> None:
     try:
         make_private_folders(path.parent)
         descriptor, is_new = _create_or_open_empty(path)
+        written = 0
         try:
             written = os.write(descriptor, content)
             if written != len(content):
@@ -68,8 +69,8 @@ def create_session_file(path: Path, content: bytes) -> None:
             # There is no session in it yet that anybody could have appended to.
             if is_new:
                 os.unlink(path)
-            else:
-                os.ftruncate(descriptor, 0)
+            elif os.fstat(descriptor).st_size == written:
+                os.ftruncate(descriptor, 0)  # only our own half of a header
             raise
         finally:
             os.close(descriptor)

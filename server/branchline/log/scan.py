@@ -57,9 +57,12 @@ _TEXT_BLOCK: Final = b'{"type":"text","text":"'
 _TEXT_VALUE: Final = re.compile(rb'content":"[^"]')
 _ENDED_WELL: Final = re.compile(rb'"stopReason":"(?:stop|toolUse)"')
 _STOP_REASON_BYTES: Final = 400
-_OVERHEAD: Final = {Kind.ASSISTANT: 420}
+_OVERHEAD_ASSISTANT: Final = 420
 """Bytes of a line that are no text, for the guess of its tokens."""
 _OVERHEAD_ELSE: Final = 200
+# As plain integers: an enum's arithmetic costs a microsecond, and there are 100,000 lines.
+_HAS_TEXT: Final = int(Flag.HAS_TEXT)
+_ENDED_BADLY: Final = int(Flag.ENDED_BADLY)
 _KNOWN_BLOCKS: Final = frozenset({"text", "image", "thinking", "toolCall"})
 _KNOWN_STOPS: Final = frozenset({None, "stop", "length", "toolUse", "error", "aborted"})
 
@@ -109,6 +112,7 @@ class LineScanner:
         self.lost: dict[str, LostRecord] = {}
         self.first_kept: dict[int, str | None] = {}
         self._verified = verified
+        self._fast = False
         self._non_blank = 0
         self._header_index = 0
         self._handed_over = 0
@@ -137,7 +141,7 @@ class LineScanner:
             newline = buffer.find(b"\n", position, end)
             if newline < 0 or self._given_up:
                 return position
-            if self.header is None or not self._take_fast(buffer, position, newline, base):
+            if not (self._fast and self._take_fast(buffer, position, newline, base)):
                 self.lines += 1
                 self._take_line(bytes(buffer[position:newline]), base + position)
             position = newline + 1
@@ -188,7 +192,7 @@ class LineScanner:
         self.columns = Columns()
         self.places = Places()
         self.warnings = []
-        self._verified = True
+        self._fast = False
         if mid_line:
             self.lines -= 1
             self._non_blank -= 1
@@ -197,16 +201,16 @@ class LineScanner:
 
     def _take_fast(self, buffer: bytearray, start: int, end: int, base: int) -> bool:
         """Take a line by its fixed parts alone. False: it has to be parsed."""
-        if self._verified or self.version != CURRENT_VERSION or buffer[end - 1] != 0x7D:
+        if buffer[end - 1] != 0x7D:
             return False
         match = MESSAGE_PREFIX.match(buffer, start, end)
         length = end - start
+        flags, overhead = 0, _OVERHEAD_ELSE
         if match:
-            kind = _ROLE_KINDS[match[3]]
-            flags = Flag(0)
+            entry_id, parent_id, role = match.groups()
+            kind = _ROLE_KINDS[role]
             if kind is Kind.ASSISTANT:
-                flags = _guess_flags(buffer, match.end(), end)
-            overhead = _OVERHEAD.get(kind, _OVERHEAD_ELSE)
+                flags, overhead = _guess_flags(buffer, match.end(), end), _OVERHEAD_ASSISTANT
         else:
             first = PAYLOAD_FIRST.match(buffer, start, end)
             if not first or first[2].startswith(b"branchline."):
@@ -214,18 +218,20 @@ class LineScanner:
             match = COMMON_SUFFIX.search(buffer, max(start, end - SUFFIX_BYTES), end)
             if not match:
                 return False
-            kind = Kind.CUSTOM_MESSAGE if first[1] == b"custom_message" else Kind.CUSTOM
-            flags = Flag(0)
-            overhead = length if kind is Kind.CUSTOM else _OVERHEAD_ELSE
+            entry_id, parent_id = match.groups()
+            kind = Kind.CUSTOM_MESSAGE
+            if first[1] == b"custom":
+                kind, overhead = Kind.CUSTOM, length
         self.lines += 1
         self._non_blank += 1
         columns = self.columns
-        columns.ids.append(match[1].decode("utf-8", "replace"))
-        parent = match[2]
-        columns.parent_ids.append(None if parent is None else parent.decode("utf-8", "replace"))
+        columns.ids.append(entry_id.decode("utf-8", "replace"))
+        if parent_id is not None:
+            parent_id = parent_id.decode("utf-8", "replace")
+        columns.parent_ids.append(parent_id)
         columns.kinds.append(kind)
         columns.flags.append(flags)
-        columns.tokens.append(max(0, length - overhead) // 4)
+        columns.tokens.append((length - overhead) // 4 if length > overhead else 0)
         self.places.offsets.append(base + start)
         self.places.lengths.append(length)
         return True
@@ -301,6 +307,7 @@ class LineScanner:
     def _take_header(self, header: Header, raw: bytes, offset: int) -> None:
         self.header = header
         self.header_record = raw
+        self._fast = not self._verified and header.version == CURRENT_VERSION
         self._header_index = self._non_blank - 1
         if self._header_index > 0:
             message = f"The session header stands on line {self.lines}, not first"
@@ -395,15 +402,15 @@ class LineScanner:
         self.warnings.append(SessionWarning(code, message, self.lines, offset, length, entry_id))
 
 
-def _guess_flags(buffer: bytearray, start: int, end: int) -> Flag:
-    flags = Flag(0)
+def _guess_flags(buffer: bytearray, start: int, end: int) -> int:
+    flags = 0
     text = buffer.find(_TEXT_BLOCK, start, end)
     if (text >= 0 and buffer[text + len(_TEXT_BLOCK)] != 0x22) or _TEXT_VALUE.match(
         buffer, start + 1, end
     ):
-        flags |= Flag.HAS_TEXT
+        flags = _HAS_TEXT
     if not _ENDED_WELL.search(buffer, max(start, end - _STOP_REASON_BYTES), end):
-        flags |= Flag.ENDED_BADLY
+        flags |= _ENDED_BADLY
     return flags
 
 

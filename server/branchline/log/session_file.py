@@ -262,8 +262,7 @@ class SessionFile:
             # On an O_APPEND descriptor this is where our bytes really ended, whoever else wrote.
             end = os.lseek(descriptor, 0, os.SEEK_CUR)
             if written != len(data):
-                os.write(descriptor, data[written:])  # says why: disk full, size limit
-                raise OSError(errno.EIO, "the write was cut short")
+                end = _write_rest(descriptor, data[written:], end)
             if durability == "fsync":
                 os.fdatasync(descriptor)
         except OSError as error:
@@ -354,6 +353,19 @@ class SessionFile:
             os.pread(self._descriptor, min(self.size, _FINGERPRINT_BYTES), 0),
             os.pread(self._descriptor, last, self.size - last),
         )
+
+
+def _write_rest(descriptor: int, rest: bytes, end: int) -> int:
+    """Go on with a write that was cut short; give where it ends now.
+
+    Nearly always this raises and so says why: disk full, size limit. Room may have come, though;
+    then the write is whole unless somebody else's bytes came between.
+    """
+    os.write(descriptor, rest)
+    new_end = os.lseek(descriptor, 0, os.SEEK_CUR)
+    if new_end != end + len(rest):
+        raise OSError(errno.EIO, "the write was cut short")
+    return new_end
 
 
 def _open(path: Path, flags: int, doing: str) -> int:

@@ -88,7 +88,7 @@ class Registry:
             session.close()
         self._open.clear()
 
-    def create(
+    async def create(
         self,
         client: Client,
         cwd: Path,
@@ -97,14 +97,21 @@ class Registry:
         name: str | None = None,
         parent_session: str | None = None,
     ) -> Session:
-        """A new session. Its file appears with the first append."""
+        """A new session. Its file appears with the first append.
+
+        Raises `InvalidParams` for an id that a session of this client has already.
+        """
         timestamp = now()
         header = Header(
             session_id or str(uuid.uuid4()), CURRENT_VERSION, timestamp, str(cwd), parent_session
         )
         named = new_session_path(client.root_for(cwd), cwd, header.id, timestamp)
-        path = Path(os.path.realpath(named))
-        if any(one.header.id == header.id for one in self._open.values()) or os.path.exists(path):
+        path = Path(await to_thread.run_sync(os.path.realpath, named))
+        taken = any(one.header.id == header.id for one in self._open.values())
+        if session_id is not None and not taken:
+            roots = client.roots()
+            taken = bool(await to_thread.run_sync(self._files_with_id, roots, session_id))
+        if taken:
             raise InvalidParams("id", f"is taken: there is a session {header.id} already")
         prelude: list[Entry] = []
         if name is not None and name.strip():

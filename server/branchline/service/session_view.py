@@ -5,6 +5,7 @@ Read-only. `Session` is the one that changes it.
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -137,7 +138,13 @@ class SessionView:
         """
         if self.file is None:
             return []
-        problems = list(self.tree.problems)
+        root = NONE
+        if any(one.code == "orphan" for one in self.tree.problems):  # an append asks, too
+            root = next(iter(self.tree.path(self.tree.leaf)), NONE)
+        problems = [
+            self._with_reach(one) if one.code == "orphan" and one.ordinal == root else one
+            for one in self.tree.problems
+        ]
         if at_leaf and self.file.verified:
             problems += build_context(self.tree, self, self.tree.leaf, 0).problems
         found = [*self.file.warnings, *self.located(problems)]
@@ -148,6 +155,15 @@ class SessionView:
             message = f"The session's folder {self.header.cwd} does not exist here"
             found.append(SessionWarning("cwd-missing", message))
         return found
+
+    def _with_reach(self, problem: Problem) -> Problem:
+        """The problem of an orphan above the leaf; it also says what the leaf has lost sight of."""
+        older = sum(1 for one in self.tree.entries() if one < problem.ordinal)
+        if not older:
+            return problem
+        verb = "entry is" if older == 1 else "entries are"
+        message = f"{problem.message}; {older} older {verb} out of reach from the leaf"
+        return replace(problem, message=message)
 
     def located(self, problems: Iterable[Problem]) -> list[SessionWarning]:
         """Problems of entries as warnings with their places, each once."""

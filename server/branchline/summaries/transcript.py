@@ -226,7 +226,7 @@ def _without_middle(said: list[Passage], room: int) -> list[Passage]:
     room -= said[first].characters + Passage("note", _left_out(len(said))).characters
     start = len(said)
     while start > 0:
-        cost = 0 if start - 1 == first else said[start - 1].characters
+        cost = said[start - 1].characters
         if cost > room and start < len(said):
             break
         start -= 1

@@ -93,6 +93,7 @@ def build_context(tree: Tree, bodies: Bodies, leaf: int, pinned_tokens: int) -> 
         (ordinal, _message(tree, read, ordinal, selection.edits)) for ordinal in selection.sources
     ]
     system = fold_system(_system_messages(tree, read, selection))
+    reported = _reported_size(tree, read, leaf)
     levels = _settings(tree, selection, Kind.THINKING_LEVEL_CHANGE, "thinkingLevel")
     tools = _settings(tree, selection, Kind.ACTIVE_TOOLS_CHANGE, "activeToolNames")
     return Context(
@@ -103,7 +104,7 @@ def build_context(tree: Tree, bodies: Bodies, leaf: int, pinned_tokens: int) -> 
         model=_model(tree, read, selection),
         thinking_level=next((level for level in levels if isinstance(level, str)), "off"),
         active_tools=next((names for names in tools if isinstance(names, list)), None),
-        tokens=_count(tree, read, selection),
+        tokens=_estimated_size(tree, read, selection) if reported is None else reported,
         problems=[
             *_link_problems(tree, selection),
             *_orphan_results(tree, items),
@@ -113,7 +114,10 @@ def build_context(tree: Tree, bodies: Bodies, leaf: int, pinned_tokens: int) -> 
 
 def context_tokens(tree: Tree, bodies: Bodies, leaf: int, pinned_tokens: int) -> int:
     """The same number as `Context.tokens`, reading as few bodies as it can."""
-    return _count(tree, bodies, select(tree, bodies, leaf, pinned_tokens))
+    reported = _reported_size(tree, bodies, leaf)
+    if reported is not None:
+        return reported
+    return _estimated_size(tree, bodies, select(tree, bodies, leaf, pinned_tokens))
 
 
 def context_states(tree: Tree, leaf: int, pinned_tokens: int, bodies: Bodies) -> dict[int, State]:
@@ -192,21 +196,27 @@ def _settings(tree: Tree, selection: Selection, kind: Kind, key: str) -> Iterato
         position = selection.kinds.rfind(kind, 0, position)
 
 
-def _count(tree: Tree, bodies: Bodies, selection: Selection) -> int:
-    """The size of the context: the last usage to be trusted and what follows it, else everything.
+def _reported_size(tree: Tree, bodies: Bodies, leaf: int) -> int | None:
+    """The size of the context by the last usage to be trusted and what follows it, if there is one.
 
-    Walks back from the leaf, so that in a long conversation one message is enough.
+    Walks back from the leaf, so that in a long conversation a few messages are enough.
     """
     following = 0
-    for ordinal, kind in zip(reversed(selection.path), reversed(selection.kinds), strict=True):
-        if kind in _INVALIDATING:
-            break
+    ordinal = leaf
+    while ordinal != NONE and tree.kinds[ordinal] not in _INVALIDATING:
+        kind = tree.kinds[ordinal]
         if kind == Kind.ASSISTANT:
             reported = reported_tokens(message_of(bodies.entry(ordinal)))
             if reported:
                 return reported + following
         if kind in _COUNTED and not (kind == Kind.BRANCH_SUMMARY and is_blank(tree, ordinal)):
             following += tokens_of(tree, bodies, ordinal)
+        ordinal = tree.parents[ordinal]
+    return None
+
+
+def _estimated_size(tree: Tree, bodies: Bodies, selection: Selection) -> int:
+    """The size of the context where no usage can be trusted: everything is estimated."""
     system = fold_system(_system_messages(tree, bodies, selection))
     shown = sum(
         message_tokens(_message(tree, bodies, ordinal, selection.edits))

@@ -168,10 +168,16 @@ class Tree:
 
     def common_ancestor(self, one: int, other: int) -> int:
         """The deepest entry on both paths, or `NONE`."""
-        on_path = set(self.path(one))
-        while other != NONE and other not in on_path:
-            other = self.parents[other]
-        return other
+        # A step of each walk in turn: the cost is how far away it is, not how deep the tree is.
+        seen: set[int] = set()
+        while one != NONE or other != NONE:
+            if one in seen:
+                return one
+            if one != NONE:
+                seen.add(one)
+                one = self.parents[one]
+            one, other = other, one
+        return NONE
 
     def below(self, ordinal: int) -> Iterator[int]:
         """The entry and everything below it, parents before children."""

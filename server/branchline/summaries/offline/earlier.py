@@ -9,15 +9,19 @@ from typing import Final
 
 from branchline.summaries import sections
 from branchline.summaries.offline.names import see
-from branchline.summaries.offline.notes import EARLIER, Goal, Notes, Statement, statement
+from branchline.summaries.offline.notes import (
+    EARLIER,
+    NOW,
+    UNDER_WAY,
+    Goal,
+    Notes,
+    Statement,
+    statement,
+    unlabelled,
+)
 from branchline.summaries.offline.wording import code, code_in, prose, said, sentences
 from branchline.tree.chat import BRANCH_INTRODUCTION
 
-NOW: Final = "Now: "
-FIRST: Final = "First: "
-EARLIER_GOAL: Final = "Then: "
-NOT_ANSWERED: Final = "Not answered yet: "
-UNDER_WAY: Final = "Under way: "
 WAITING: Final = "The user has to answer: "
 PLANNED: Final = "Planned: "
 DECIDED: Final = "Decided: "
@@ -25,7 +29,6 @@ NAMED: Final = {"paths": "Paths: ", "identifiers": "Names: ", "urls": "URLs: "}
 """The lines of names, by attribute of `Names`; written by `layout` and read back here."""
 MENDED: Final = "Errors met and mended: "
 
-_LABEL = re.compile(rf"^(?:{NOW}|{FIRST}|{EARLIER_GOAL}|{NOT_ANSWERED}|{UNDER_WAY})+")
 _ITEM = re.compile(r"[-*+]\s|\d{1,2}[.)]\s")
 _FAILED = re.compile(r"(`+).+?\1 failed\b")
 _BRANCH_ITEMS = 4  # items of one section that are taken over from one branch summary
@@ -53,9 +56,7 @@ def _take_checkpoint(notes: Notes, text: str) -> None:
     _take_goals(notes, items(sections.GOAL))
     notes.rules += items(sections.CONSTRAINTS)
     notes.finished += items(sections.PROGRESS) + items(sections.DONE)
-    notes.begun += [
-        statement(_LABEL.sub("", one.text), EARLIER) for one in items(sections.IN_PROGRESS)
-    ]
+    notes.begun += items(sections.IN_PROGRESS)
     for one in items(sections.BLOCKED):
         notes.progress.seed(one.text, code_in(one.text))
     notes.choices += items(sections.DECISIONS)
@@ -75,16 +76,16 @@ def _take_bridge(notes: Notes, text: str) -> None:
         notes.goals.append(Goal(wishes, EARLIER))
     notes.finished += _items(parsed.get(sections.DONE_SO_FAR.title, ""))
     for one in _items(parsed.get(sections.REST.title, "")):
-        for label, said_so in ((UNDER_WAY, notes.begun), (PLANNED, notes.plan),
-                               (DECIDED, notes.choices)):  # fmt: skip
-            if one.text.startswith(label):
-                said_so.append(statement(one.text.removeprefix(label), EARLIER))
-                break
+        if one.text.startswith(UNDER_WAY):
+            notes.begun.append(one)
+        elif one.text.startswith(PLANNED):
+            notes.plan.append(statement(one.text.removeprefix(PLANNED), EARLIER))
+        elif one.text.startswith(DECIDED):
+            notes.choices.append(statement(one.text.removeprefix(DECIDED), EARLIER))
+        elif _FAILED.match(one.text):
+            notes.progress.seed(one.text, code_in(one.text))
         else:
-            if _FAILED.match(one.text):
-                notes.progress.seed(one.text, code_in(one.text))
-            else:
-                _take_context(notes, one)
+            _take_context(notes, one)
 
 
 def take_branch(notes: Notes, text: str) -> None:
@@ -100,7 +101,7 @@ def take_branch(notes: Notes, text: str) -> None:
     def items(section: sections.Section) -> list[Statement]:
         return _items(parsed.get(section.title, ""))
 
-    goal = " ".join(_LABEL.sub("", one.text) for one in items(sections.GOAL)[:1])
+    goal = " ".join(unlabelled(one.text) for one in items(sections.GOAL)[:1])
     why = " ".join(one.text for one in items(sections.WHY_LEFT)[:3])
     name = prose(goal, _BRANCH_TITLE).rstrip(".。") or "another branch"
     parts = [f"A branch was left ({name})" + (f": {why}" if why else "")]
@@ -119,7 +120,7 @@ def _take_goals(notes: Notes, items: list[Statement]) -> None:
     """The goals of an earlier summary, the newest last again."""
     newest = [one for one in items if one.text.startswith(NOW)]
     for one in [one for one in items if one not in newest] + newest:
-        text = _LABEL.sub("", one.text)
+        text = unlabelled(one.text)
         wishes = [statement(part, EARLIER) for part in sentences(text)]
         if wishes:
             notes.goals.append(Goal(wishes, EARLIER))

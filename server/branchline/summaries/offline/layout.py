@@ -11,21 +11,18 @@ from typing import Final
 
 from branchline import codec
 from branchline.summaries import sections
-from branchline.summaries.offline.earlier import (
-    DECIDED,
+from branchline.summaries.offline.earlier import DECIDED, MENDED, NAMED, PLANNED, WAITING
+from branchline.summaries.offline.names import Seen, most_used
+from branchline.summaries.offline.notes import (
     EARLIER_GOAL,
     FIRST,
-    MENDED,
-    NAMED,
     NOT_ANSWERED,
     NOW,
-    PLANNED,
     UNDER_WAY,
-    WAITING,
+    Notes,
+    Statement,
 )
-from branchline.summaries.offline.names import Seen, most_used
-from branchline.summaries.offline.notes import Notes, Statement
-from branchline.summaries.offline.wording import code, prose
+from branchline.summaries.offline.wording import code, excerpt, prose
 from branchline.summaries.sections import SECTIONS
 from branchline.summaries.writer import SummaryKind
 from branchline.tree.tokens import CHARACTERS_PER_TOKEN
@@ -227,8 +224,9 @@ def _next_steps(notes: Notes, body: Body) -> None:
 
 
 def _context(notes: Notes, body: Body, instructions: str | None) -> None:
-    if instructions and instructions.strip():
-        body.add(f"The user asked for a focus on: {prose(instructions)}", _HIGH)
+    focus = prose(excerpt(instructions or ""))
+    if focus:
+        body.add(f"The user asked for a focus on: {focus}", _HIGH)
     body.add_all(notes.context, _HIGH)
     known = {one.text for one in (*notes.rules, *notes.choices, *notes.finished, *notes.plan)}
     known.update(one.text for one in notes.unfinished)

@@ -81,8 +81,8 @@ class Names:
 
 def most_used(names: dict[str, Seen], count: int) -> list[str]:
     """The names that came up most often, of equals the newest, most used first."""
-    ranked = sorted(names.items(), key=lambda item: (-item[1].times, -item[1].at, item[0]))
-    return [name for name, _ in ranked[:count]]
+    newest_first = reversed(names)
+    return sorted(newest_first, key=lambda name: -names[name].times)[:count]
 
 
 def see(names: dict[str, Seen], name: str, at: int) -> None:

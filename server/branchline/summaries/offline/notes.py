@@ -4,6 +4,7 @@ What is said later changes what was said before: a rejected choice, a lifted rul
 are taken out where that is said. Which sentence says what is `reading`'s to find out.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,6 +16,13 @@ from branchline.summaries.offline.wording import code_in, features, joined, path
 
 EARLIER: Final = -1
 """The place of what comes from an earlier summary."""
+NOW: Final = "Now: "
+FIRST: Final = "First: "
+EARLIER_GOAL: Final = "Then: "
+NOT_ANSWERED: Final = "Not answered yet: "
+UNDER_WAY: Final = "Under way: "
+"""What goes before a goal, or before what was begun, in the text of a summary."""
+_LABEL = re.compile(rf"(?:{NOW}|{FIRST}|{EARLIER_GOAL}|{NOT_ANSWERED}|{UNDER_WAY})+")
 
 MAX_KEPT: Final = 40
 """Statements of one sort that are remembered; the oldest go first."""
@@ -168,7 +176,7 @@ class Notes:
     def finish(self, steps: list[Statement]) -> None:
         """Move steps, or what was begun, to what is finished."""
         for step in steps:
-            keep(self.finished, statement(f"Finished: {step.text}", step.at))
+            keep(self.finished, statement(f"Finished: {unlabelled(step.text)}", step.at))
         self.plan = [one for one in self.plan if one not in steps]
         self.begun = [one for one in self.begun if one not in steps]
 
@@ -188,6 +196,11 @@ class Notes:
             if by_edit or by_command:
                 done.append(step)
         self.finish(done)
+
+
+def unlabelled(text: str) -> str:
+    """A goal, or what was begun, without what a summary puts before it."""
+    return _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
 
 
 def statement(text: str, at: int) -> Statement:

@@ -109,7 +109,7 @@ class Failure:
     """Something that failed and was not mended yet.
 
     ``what`` and ``error`` are quoted; ``run`` is what has to succeed, ``path`` what has to be
-    edited. ``mended`` counts what succeeded since that may have mended it.
+    edited. ``seeded``: ``what`` is the whole line, from an earlier summary.
     """
 
     what: str
@@ -121,10 +121,13 @@ class Failure:
     edited_since: bool = False
     checked_since: bool = False
     names: tuple[str, ...] = ()
+    seeded: bool = False
 
     @property
     def line(self) -> str:
         """As it stands in a summary."""
+        if self.seeded:
+            return self.what
         return f"{self.what} failed" + (f": {self.error}" if self.error else "")
 
 
@@ -153,7 +156,7 @@ class Progress:
         if operations.modified:
             for path in sorted(operations.modified):
                 if failed:
-                    self._fail(Failure(f"{_verb(call['name'])} of {code(path)}",
+                    self._fail(Failure(f"Editing {code(path)}",
                                        _error_of(output), at, path=path))  # fmt: skip
                 elif result is not None or assumed:
                     self._edited(path, call["name"], at)
@@ -194,7 +197,8 @@ class Progress:
         """Take over a blocked line of an earlier summary, with the code that it quotes."""
         runs = list(runs_in(quoted[0])) if quoted else []
         run = _key_run(runs)
-        self.failures.append(Failure(line, "", -1, run=run, path=quoted[0] if quoted else None))
+        path = quoted[0] if quoted else None
+        self.failures.append(Failure(line, "", -1, run=run, path=path, seeded=True))
 
     def works(self) -> None:
         """The person says that it works: nothing is broken any more."""

@@ -19,12 +19,14 @@ from branchline.summaries.offline.notes import (
     keep,
     statement,
     turned_down,
+    unlabelled,
 )
 from branchline.summaries.offline.wording import Line, features, said, sentences
 from branchline.tree.messages import failed, pair_results
 
 _LONGEST_SENTENCE = 1_000  # characters of a sentence that are looked at
 _MOST_WISHES = 12  # sentences of one message that count as what it asks for
+_SHORTEST_WISH = 10  # characters of a clause that can ask for something
 _SHORTEST_RESULT = 10  # characters of a result that says more than that there is one
 _STALE_TURNS = 6  # requests after which a plan that nobody came back to is forgotten
 
@@ -34,6 +36,11 @@ _MEASURED = re.compile(
     r"|px|fps|rows?|lines?|requests?|tokens?|users?|files?|tests?|times|x|Hz|million|Sekunden?"
     r"|Minuten?|Stunden?|Zeilen|Dateien|Tests|Mal|Millionen)\b"
     r"|\d[\d.,]*\s*(?:秒|分钟?|毫秒|ミリ秒|小时|時間|行|件|个|個|倍|万|億|亿|次|回)"
+)
+_COMMA = re.compile(r"[,;\uff0c\uff1b、]\s*|\s+(?=and\b|und\b|but\b|aber\b)")
+_CONDITION = re.compile(
+    r"(?:if|when|while|unless|since|wenn|falls|sobald|da|如果|若|当|もし)\b|如果|当|もし",
+    re.IGNORECASE,
 )
 _PICK = re.compile(
     r"\W*(?:(?:option|variante?|nummer|number|nr\.?|the|plan|方案|选|第|案)\s*)?#?(\d)\s*"
@@ -145,7 +152,7 @@ class _Reader:
             notes.choose(sentence, at)
         if is_rule and not lifted:
             notes.add_rule(sentence if serious == sentence else _without(serious), at)
-            return False
+            return _asks_first(serious)
         if serious != sentence and len(features(serious)) < 4:
             return False  # small talk and nothing else
         if troubled and not asks and self._last_reply_at != EARLIER:
@@ -217,7 +224,7 @@ class _Reader:
         results: list[Statement] = []
         unfinished: list[Statement] = []
         for sentence in stated:
-            is_plan = CUES.plan.search(sentence) is not None
+            is_plan = CUES.intent.search(sentence) is not None
             is_open = CUES.open.search(sentence) is not None
             is_trouble = CUES.failed.search(sentence) is not None
             if _is_question(sentence):
@@ -273,6 +280,8 @@ class _Reader:
             since = min((one.at for one in notes.complaints), default=newest)
             if notes.progress.last_success > since:
                 notes.complaints = []
+        else:  # answered, if not with a result
+            notes.begun = [one for one in notes.begun if unlabelled(one.text) == one.text]
         if results or unfinished:
             notes.unfinished = unfinished
 
@@ -293,7 +302,7 @@ class _Reader:
                 number += 1
             items = lines[start:number]
             boxed = [one for one in items if one.ticked is not None]
-            is_plan = CUES.plan.search(lead) is not None
+            is_plan = bool(CUES.plan.search(lead) or CUES.intent.search(lead))
             excluded = CUES.no_plan.search(lead) is not None and not is_plan
             numbered = all(one.number for one in items) and len(items) > 1
             if boxed:
@@ -317,6 +326,17 @@ def _sentences(line: Line) -> list[str]:
 
 def _is_question(sentence: str) -> bool:
     return _QUESTION.search(sentence) is not None
+
+
+def _asks_first(sentence: str) -> bool:
+    """Whether a sentence with a rule asks for something before it."""
+    first, comma, _ = _COMMA.sub("\n", sentence, count=1).partition("\n")
+    return bool(
+        comma
+        and len(first) >= _SHORTEST_WISH
+        and not _CONDITION.match(first)
+        and not CUES.rule.search(first)
+    )
 
 
 def _without(serious: str) -> str:

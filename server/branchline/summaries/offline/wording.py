@@ -54,6 +54,10 @@ _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"\s{0,4}(?:[-*+•]\s+|(\d{1,2})(?:[.)](?=\s)|[、\uff0e\uff09])\s*)(\S.*)")
 _BOX = re.compile(r"\[([ xX✓✔])\]\s*|(✅|☑|✔|✓)\s*|(☐|⬜)\s*")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)|\s*\*\*([^*]+)\*\*\s*[:\uff1a]?\s*")
+_IRREGULAR = {
+    "wrote": "writ", "written": "writ", "made": "mak", "ran": "run", "built": "build",
+    "kept": "keep", "sent": "send", "found": "find", "split": "split", "set": "set",
+}  # fmt: skip
 _WIDE_ENDS = "\u3002\uff01\uff1f\uff1b\u300d"
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _UNSPACED = re.compile(f"[{_CJK}]+")
@@ -219,6 +223,8 @@ def features(text: str) -> frozenset[str]:
 
 def _stem(word: str) -> str:
     """The word without a common ending, so that "added" and "adds" are one."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
     for ending in ("ing", "ed", "es", "s", "en", "e"):
         if word.endswith(ending) and len(word) - len(ending) > 2:
             return word[: -len(ending)]

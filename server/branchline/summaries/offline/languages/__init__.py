@@ -58,6 +58,7 @@ class Cues:
     open: re.Pattern[str]
     failed: re.Pattern[str]
     cause: re.Pattern[str]
+    intent: re.Pattern[str]
     plan: re.Pattern[str]
     no_plan: re.Pattern[str]
     step: re.Pattern[str]

@@ -121,7 +121,9 @@ ENGLISH: Final = Language(
         | \beverything\s(?:is\s)?(?:done|finished|implemented)
     """,
     open=r"""
-        \bnot\s(?:yet|checked|tested|done|implemented|verified|handled|covered|been|finished
+        \bnot\s(?:\w+\s){1,2}yet\b
+        | \bnot\s(?:written|added|passing|working|ready|released)\b
+        | \bnot\s(?:yet|checked|tested|done|implemented|verified|handled|covered|been|finished
         |fixed)\b
         | \bstill\s(?:needs?|to|open|missing|fail\w*|broken|todo|has|have)\b
         | \bremain(?:s|ing)\b
@@ -139,15 +141,13 @@ ENGLISH: Final = Language(
         \b(?:because|due\sto|caused\sby|turns?\sout|turned\sout)\b
         | \bthe\s(?:\w+\s)?(?:cause|reason|problem|culprit)\s(?:is|was)\b
     """,
-    plan=r"""
+    intent=r"""
         \b(?:next|then|now|afterwards?|after\sthat)\b,?\s(?:I\swill|I['’]ll|I\sam\sgoing
-        |I['’]m\sgoing
-        |we\s(?:will|should|need\sto)|let\sme)\b
+          |I['’]m\sgoing|we\s(?:will|should|need\sto)|let\sme)\b
         | \bI(?:['’]ll|\swill)\b.*\bnext\b | \bI(?:['’]ll|\swill)\s(?:then|now|also|finally)\b
-        | ^(?:next|remaining|still\sto\sdo|to\sdo|todo|then)\b | \bnext\ssteps?\b | \bmy\splan\b
-        | \bplan\b\s*[:：]? | \b(?:remaining|open|following)\s(?:steps|work|tasks|items|points)\b
-        | \bsteps\b | \bleft\sto\sdo\b | \bI\swill\b(?=.*:$)
+        | ^(?:next|remaining|still\sto\sdo|to\sdo|todo)\b
     """,
+    plan=r"\b(?:plan|steps|next|remaining|to\sdo|todo|left|following)\b | \bI(?:['’]ll|\swill)\b",
     no_plan=r"""
         \b(?:ways?|options?|alternatives?|either|choices|approaches|which|candidates)\b
         | \b(?:found|problems?|issues|bugs|reasons|causes|findings|changes|results|changed|did

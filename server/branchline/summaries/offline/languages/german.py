@@ -87,7 +87,8 @@ GERMAN: Final = Language(
     """,
     open=r"""
         \bnoch\s(?:nicht|offen|zu|ausstehend|kein\w*)\b | \b(?:offen|ausstehend|fehlt|fehlen)\b
-        | \bnicht\s(?:geprüft|getestet|fertig|erledigt|behoben)\b | \bsteht\b.*\baus\b
+        | \bnicht\s(?:geprüft|getestet|fertig|erledigt|behoben|geschrieben|ergänzt
+          |umgesetzt|umgestellt|angepasst)\b | \bsteht\b.*\baus\b
         | \bsobald\b
         | \bbleibt\snoch\b
     """,
@@ -99,14 +100,12 @@ GERMAN: Final = Language(
         | (?<!keine\s)(?<!ohne\s)\bFehler\b
     """,
     cause=r"\b(?:weil|wegen|liegt\san|lag\san|Ursache|Grund\sist|stellt\ssich\sheraus|nämlich)\b",
-    plan=r"""
-        \b(?:als\sNächstes|danach|dann|anschließend|jetzt|nun)\b\s(?:werde|mache|schreibe|baue
-        |prüfe
-        |füge|stelle|teste|kommt|kommen|folgt|ich)\b
-        | \bich\swerde\b | \bnächste[rn]?\sSchritte?\b | \bPlan\b | \bSchritte\b
-        | \bals\sNächstes\b
-        | \bnoch\szu\stun\b | \boffene?\s(?:Punkte|Aufgaben)\b
+    intent=r"""
+        \b(?:als\sNächstes|danach|dann|anschließend|jetzt|nun)\b\s(?:werde|mache|schreibe|baue|prüfe
+          |füge|stelle|teste|kommt|kommen|folgt|ich)\b
+        | \bich\swerde\b | \bals\sNächstes\b
     """,
+    plan=r"\b(?:Plan|Schritte?|Nächstes|offen\w*|Aufgaben|ausstehend|zu\stun)\b",
     no_plan=r"""
         \b(?:Möglichkeiten|Wege|Varianten|Optionen|Alternativen|entweder|welche[rsn]?)\b
         | \b(?:gefunden|Probleme?|Gründe|Ursachen|Befunde|Änderungen|Ergebnisse?|geändert|gemacht

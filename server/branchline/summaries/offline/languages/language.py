@@ -29,7 +29,8 @@ class Language:
         open: something is not finished or not checked.
         failed: something does not work.
         cause: why something is as it is.
-        plan: what follows is what will be done.
+        intent: the speaker says what they will do next.
+        plan: a list below this is what will be done.
         no_plan: a list below this is no plan: options, findings, what was done.
         step: a numbered step, its group the number.
         skipped: a step is left out.
@@ -52,6 +53,7 @@ class Language:
     open: str
     failed: str
     cause: str
+    intent: str
     plan: str
     no_plan: str
     step: str

@@ -1,0 +1,371 @@
+"""The rounds of a run: each side in turn, the samples put together to what the report shows.
+
+It decides what is measured and how often. It measures nothing by itself: `our_side.py`,
+`pi_bench.mjs` and `process.Timed` do.
+"""
+
+import json
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from tests.bench.figures import CONSTANT, Comparison, Growth, amount, digits, percentile
+from tests.bench.made_files import made_folder, made_session
+from tests.bench.our_side import MESSAGE, PINNED_TOKENS
+from tests.bench.ping_servers import METHOD
+from tests.bench.process import SERVE, Timed, peak_memory, run
+from tests.e2e.conftest import isolated
+
+_HERE: Final = Path(__file__).resolve().parent
+_ROWS: Final = 200
+_PINGS: Final = 200
+_SETTINGS: Final = {"branchSummary": {"pinnedTokens": PINNED_TOKENS}}
+_PING_PARAMS: Final = {
+    "session": "0198c1de-4b5a-7c3d-9e2f-0123456789ab",
+    "view": {"filter": "default", "expanded": ["00000001", "00000002"], "offset": 0, "limit": 200},
+}
+_APPEND_GOAL_MS: Final = 1.5
+_MOVES: Final = 20
+_FAR: Final = 20
+"""Entries between the two places that the leaf is moved between."""
+_SAY_PEAK: Final = """
+import json, pathlib
+status = pathlib.Path("/proc/self/status")
+lines = status.read_text().splitlines() if status.exists() else []
+peaks = [int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM")]
+print(json.dumps({"peak": peaks[0] if peaks else None}))
+"""
+
+Samples = dict[str, list[float]]
+"""By what was done: milliseconds or MB, one a round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured: entries of each file, rounds, listed sessions, appends a round."""
+
+    entries: Mapping[str, int]
+    rounds: int
+    sessions: int
+    appends: int
+
+
+@dataclass(slots=True)
+class Found:
+    """What a run found; see `figures`. ``alone`` has finished rows, ``megabytes`` the files."""
+
+    megabytes: dict[str, float] = field(default_factory=dict)
+    pi: list[Comparison] = field(default_factory=list)
+    parts: list[Comparison] = field(default_factory=list)
+    alone: list[list[str]] = field(default_factory=list)
+    growth: list[Growth] = field(default_factory=list)
+
+
+class Sides:
+    """Both sides in a world of their own. Without ``package`` there is no Pi."""
+
+    def __init__(self, package: Path | None, scratch: Path) -> None:
+        self.package = package
+        self.scratch = scratch
+        self.environment = isolated(scratch)
+
+    def ours(self, *arguments: object) -> dict[str, Any]:
+        """What `our_side.py` says."""
+        command = [sys.executable, "-m", "tests.bench.our_side", *map(str, arguments)]
+        return run(command, self.environment)
+
+    def pi(self, what: str, *arguments: object) -> dict[str, Any]:
+        """What `pi_bench.mjs` says; nothing without a Pi."""
+        if self.package is None:
+            return {}
+        command = ["node", str(_HERE / "pi_bench.mjs"), what, str(self.package)]
+        return run([*command, *map(str, arguments)], self.environment)
+
+    def daemon(self, settings: Mapping[str, Any] | None = None, **variables: str) -> Timed:
+        """A daemon that was just started."""
+        given = {**_SETTINGS, **(settings or {})}
+        environment = {**self.environment, **variables}
+        return Timed(SERVE, environment, folder=self.scratch, settings=given)
+
+    def ping_server(self, name: str) -> Timed:
+        """One of `ping_servers`."""
+        command = [sys.executable, "-m", "tests.bench.ping_servers", name]
+        return Timed(command, self.environment, folder=self.scratch)
+
+
+def measure(plan: Plan, package: Path | None, scratch: Path, say: Callable[[str], None]) -> Found:
+    """The whole run; ``say`` is told how far it is."""
+    sides = Sides(package, scratch)
+    found = Found()
+    say("Making the files")
+    tiny = made_session("tiny", 100)
+    files = {name: made_session(name, count) for name, count in plan.entries.items()}
+    looks, changes = {}, {}
+    for name, file in files.items():
+        say(f"Looking at {name}")
+        found.megabytes[name] = file.stat().st_size / 1e6
+        looks[name] = look_rounds(sides, plan, tiny, file)
+        say(f"Changing {name}")
+        changes[name] = change_rounds(sides, plan, file)
+    for name, samples in looks.items():
+        found.pi += looks_compared(name, samples, with_goals=name == list(files)[-1])
+    largest = list(files)[-1]
+    found.pi += appends_compared(largest, changes[largest])
+    found.parts.append(synced_compared(largest, changes[largest]))
+    found.alone += appends_alone(largest, changes[largest])
+    found.growth = grown(list(looks.values()), list(changes.values()))
+    say("Listing")
+    found.pi += list_rounds(sides, plan)
+    say("The wire")
+    found.parts += wire_rounds(sides, plan)
+    return found
+
+
+# --- looking -------------------------------------------------------------------------------------
+
+
+def look_rounds(sides: Sides, plan: Plan, tiny: Path, file: Path) -> Samples:
+    """Open, rows and context: in a new process, in Pi, and over the protocol, in turn."""
+    samples: Samples = defaultdict(list)
+    _read(file)
+    for _ in range(plan.rounds):
+        ours, theirs = sides.ours("look", file), sides.pi("look", file)
+        asked = _look_by_protocol(sides, tiny, file)
+        for key in ("entries", "messages"):
+            assert not theirs or ours[key] == theirs[key], f"{key}: {ours[key]}, {theirs[key]}"
+        for prefix, one in (("ours", ours), ("pi", theirs), ("protocol", asked)):
+            for key, value in one.items():
+                if value is not None:
+                    samples[f"{prefix}.{key}"].append(value)
+        bare = (("ours", _bare_python(sides)), ("pi", sides.pi("nothing").get("peak")))
+        for prefix, peak in bare:
+            if peak is not None:
+                samples[f"{prefix}.grown"].append(samples[f"{prefix}.peak"][-1] - peak)
+    return samples
+
+
+def _look_by_protocol(sides: Sides, tiny: Path, file: Path) -> dict[str, float | None]:
+    with sides.daemon() as daemon:
+        _open_and_look(daemon, tiny)
+        open_ms, rows_ms, context_ms = _open_and_look(daemon, file)
+        return {
+            "open": open_ms,
+            "rows": rows_ms,
+            "openAndRows": open_ms + rows_ms,
+            "context": context_ms,
+            "peak": peak_memory(daemon.pid),
+        }
+
+
+def _open_and_look(daemon: Timed, file: Path) -> tuple[float, float, float]:
+    session = {"session": str(file)}
+    open_ms, opened = daemon.ask("session/open", session)
+    view = {**session, "around": opened["leafId"], "limit": _ROWS}
+    rows_ms, window = daemon.ask("session/tree", view)
+    assert len(window["rows"]) == min(_ROWS, window["total"])
+    context_ms, _context = daemon.ask("session/context", session)
+    return open_ms, rows_ms, context_ms
+
+
+def looks_compared(name: str, samples: Samples, *, with_goals: bool) -> list[Comparison]:
+    """What looking at one file took, beside Pi."""
+    pi_tree = [sum(pair) for pair in zip(samples["pi.open"], samples["pi.tree"], strict=True)]
+
+    def against(
+        work: str, ours: str, theirs: list[float], unit: str = "ms", goal: float | None = None
+    ) -> Comparison:
+        goal = goal if with_goals else None
+        return Comparison(f"{name}: {work}", samples[ours], theirs, unit, goal)
+
+    pi = samples.__getitem__
+    compared = [
+        against("open, in process", "ours.open", pi("pi.open"), goal=8),
+        against("open, over the protocol", "protocol.open", pi("pi.open")),
+        against("peak memory when open", "ours.peak", pi("pi.peak"), "MB"),
+        against("the same, less a bare interpreter", "ours.grown", pi("pi.grown"), "MB", goal=8),
+        against("peak memory of the daemon", "protocol.peak", pi("pi.peak"), "MB"),
+        against(
+            f"open and {_ROWS} rows around the leaf, over the protocol; Pi: open and tree",
+            "protocol.openAndRows",
+            pi_tree,
+        ),
+        against(
+            f"{_ROWS} rows around the leaf, over the protocol; Pi: tree",
+            "protocol.rows",
+            pi("pi.tree"),
+        ),
+        against("context at the leaf, first", "ours.context", pi("pi.context"), goal=2.5),
+        against("context again", "ours.contextAgain", pi("pi.contextAgain")),
+        against("context, over the protocol; Pi: first", "protocol.context", pi("pi.context")),
+    ]
+    return [one for one in compared if one.ours]
+
+
+# --- changing ------------------------------------------------------------------------------------
+
+
+def change_rounds(sides: Sides, plan: Plan, file: Path) -> Samples:
+    """Appends and moves of the leaf, on a copy that both sides append to in turn."""
+    samples: Samples = defaultdict(list)
+    copy = sides.scratch / file.name
+    shutil.copyfile(file, copy)
+    copy.chmod(0o600)
+    for _ in range(plan.rounds):
+        ours = sides.ours("append", copy, plan.appends)
+        theirs = sides.pi("append", copy, plan.appends, json.dumps(MESSAGE))
+        for prefix, one in (("ours", ours), ("pi", theirs)):
+            for key, times in one.items():
+                samples[f"{prefix}.{key}"].append(median(times))
+        for durability in ("fsync", "flush"):
+            _change_by_protocol(sides, plan, copy, durability, samples)
+    copy.unlink()
+    return samples
+
+
+def _change_by_protocol(
+    sides: Sides, plan: Plan, copy: Path, durability: str, samples: Samples
+) -> None:
+    session = {"session": str(copy)}
+    entry = {"type": "message", "message": MESSAGE}
+    appends, switches, drawn, drawn_anew = [], [], [], []
+    with sides.daemon({"durability": durability}) as daemon:
+        daemon.ask("session/open", session)
+        daemon.ask("session/check", session)  # now nothing goes on in the background
+        for _ in range(plan.appends):
+            elapsed, answer = daemon.ask("session/append", {**session, "entries": [entry]})
+            appends.append(elapsed)
+        view = {**session, "around": answer["leafId"], "limit": _ROWS}
+        path = daemon.ask("session/context", {**session, "format": "none"})[1]["path"]
+        for number in range(_MOVES):
+            move = {**session, "targetId": path[-1 - _FAR * (number % 2 == 0)], "position": "at"}
+            switches.append(daemon.ask("session/switchLeaf", move)[0])
+            drawn_anew.append(daemon.ask("session/tree", view)[0])
+            drawn.append(daemon.ask("session/tree", view)[0])
+    samples[f"protocol.{durability}"] += appends
+    if durability == "flush":
+        samples["protocol.switch"].append(median(switches))
+        samples["protocol.rowsAgain"].append(median(drawn))
+        samples["protocol.rowsAnew"].append(median(drawn_anew))
+        samples["protocol.append"].append(median(appends))
+
+
+def appends_compared(name: str, samples: Samples) -> list[Comparison]:
+    """Appends in process beside Pi's."""
+    ours, theirs = samples["ours.flush"], samples["pi.flush"]
+    work = f"{name}: append 2.8 kB, not synced, in process (ours takes a lock, Pi none)"
+    return [Comparison(work, ours, theirs, goal=1.5)]
+
+
+def synced_compared(name: str, samples: Samples) -> Comparison:
+    """Synced appends beside a bare write."""
+    work = f"{name}: append 2.8 kB, synced, in process; other: `write` and `fdatasync`"
+    return Comparison(work, samples["ours.fsync"], samples["ours.raw"], goal=1 / 1.3)
+
+
+def appends_alone(name: str, samples: Samples) -> list[list[str]]:
+    """Appends over the protocol: the median and the 99th percentile."""
+    found = []
+    for durability, what in (("fsync", "synced"), ("flush", "not synced")):
+        times = samples[f"protocol.{durability}"]
+        most = percentile(times, 0.99)
+        verdict = "reached" if most <= _APPEND_GOAL_MS else "**missed**"
+        work = f"{name}: append 2.8 kB over the protocol, {what}"
+        goal = f"≤ {digits(_APPEND_GOAL_MS)} ms {verdict}"
+        found.append([work, amount([median(times)], "ms"), amount([most], "ms"), goal])
+    return found
+
+
+def grown(looks: list[Samples], changes: list[Samples]) -> list[Growth]:
+    """How times and memory grow from file to file."""
+
+    def of(work: str, sources: list[Samples], key: str, **options: Any) -> Growth:
+        return Growth(work, [samples[key] for samples in sources], **options)
+
+    rows = f"{_ROWS} rows"
+    found = [
+        of("open, in process", looks, "ours.open"),
+        of("open, over the protocol", looks, "protocol.open"),
+        of("peak memory of the daemon", looks, "protocol.peak", unit="MB"),
+        of(f"{rows}, first", looks, "protocol.rows"),
+        of("context, in process", looks, "ours.context"),
+        of("append, in process", changes, "ours.flush", most=CONSTANT),
+        of("append, over the protocol", changes, "protocol.append", most=CONSTANT),
+        of("switch, over the protocol", changes, "protocol.switch", most=CONSTANT),
+        of(f"{rows}, again", changes, "protocol.rowsAgain", most=CONSTANT),
+        of(f"{rows}, after a switch", changes, "protocol.rowsAnew", most=CONSTANT),
+    ]
+    return [one for one in found if all(one.samples)]
+
+
+# --- lists and the wire --------------------------------------------------------------------------
+
+
+def list_rounds(sides: Sides, plan: Plan) -> list[Comparison]:
+    """All sessions of a folder, by a daemon that has never seen it, and once more."""
+    folder = made_folder(plan.sessions)
+    for file in folder.iterdir():
+        _read(file)
+    samples: Samples = defaultdict(list)
+    asked = {"scope": "all", "limit": plan.sessions}
+    for _ in range(plan.rounds):
+        with sides.daemon(PI_CODING_AGENT_SESSION_DIR=str(folder)) as daemon:
+            for key in ("first", "again"):
+                elapsed, listed = daemon.ask("session/list", asked)
+                assert len(listed["sessions"]) == plan.sessions
+                samples[f"ours.{key}"].append(elapsed)
+        theirs = sides.pi("list", folder)
+        if theirs:
+            assert theirs["sessions"] == plan.sessions
+            for key in ("first", "again"):
+                samples[f"pi.{key}"].append(theirs[key])
+    work = f"list {plan.sessions} sessions"
+    return [
+        Comparison(f"{work}, first", samples["ours.first"], samples["pi.first"], goal=8),
+        Comparison(f"{work}, again in that daemon", samples["ours.again"], samples["pi.again"]),
+    ]
+
+
+def wire_rounds(sides: Sides, plan: Plan) -> list[Comparison]:
+    """One small request, and the start of the process, beside pygls as it comes."""
+    samples: Samples = defaultdict(list)
+    with sides.ping_server("branchline") as ours, sides.ping_server("pygls") as theirs:
+        servers = (("ours", ours), ("pygls", theirs))
+        for _, server in servers:
+            server.ask(METHOD, _PING_PARAMS)
+        for _ in range(plan.rounds):
+            for key, server in servers:
+                times = [server.ask(METHOD, _PING_PARAMS)[0] for _ in range(_PINGS)]
+                samples[f"{key}.ping"].append(median(times))
+    for _ in range(plan.rounds):
+        with sides.daemon() as daemon:
+            samples["ours.start"].append(daemon.start_ms)
+        with sides.ping_server("pygls") as server:
+            samples["pygls.start"].append(server.start_ms)
+    start = "start of `serve --stdio` to the answer to `initialize`; other: pygls with one method"
+    return [
+        Comparison(
+            "a small request with params over stdio; other: pygls",
+            samples["ours.ping"],
+            samples["pygls.ping"],
+            goal=5,
+        ),
+        Comparison(start, samples["ours.start"], samples["pygls.start"]),
+    ]
+
+
+def _bare_python(sides: Sides) -> float | None:
+    """The peak memory of an interpreter that does nothing, in MB."""
+    peak: float | None = run([sys.executable, "-c", _SAY_PEAK], sides.environment)["peak"]
+    return peak
+
+
+def _read(file: Path) -> None:
+    """Bring a file into the system's cache."""
+    with file.open("rb") as opened:
+        while opened.read(1 << 22):
+            continue

@@ -1,0 +1,145 @@
+"""Time grows no faster than the file, and what touches one entry does not grow at all.
+
+Processor time, best of several, on files of 1,000 and 10,000 entries: a busy machine changes
+neither much. How long things really take is for the bench.
+"""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+import pytest
+
+from branchline.log.session_file import SessionFile
+from branchline.service.actions import Switch, append, switch_leaf
+from branchline.service.client import Client
+from branchline.service.session import Session
+from branchline.tree.context import build_context
+from branchline.tree.drawing import Drawing, View
+from branchline.tree.index import Tree
+from tests.bench.made_files import write_session
+
+LINEAR = 12.0
+"""What ten times the entries may cost."""
+CONSTANT = 4.0
+"""What may not depend on the entries may still differ by this, on a busy machine."""
+BEST_OF = 7
+CHANGES = 15
+FAR = 10
+
+
+class Files(NamedTuple):
+    """Two sessions, one ten times as long as the other."""
+
+    short: Path
+    long: Path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """Both files; nothing in this module may depend on what another test appended."""
+    folder = tmp_path_factory.mktemp("growth")
+    found = Files(folder / "short.jsonl", folder / "long.jsonl")
+    write_session(found.short, 1_000)
+    write_session(found.long, 10_000)
+    return found
+
+
+def best(work: Callable[[], object]) -> float:
+    """The least processor time of several tries, in seconds."""
+    times = []
+    for _ in range(BEST_OF):
+        started = time.process_time()
+        work()
+        times.append(time.process_time() - started)
+    return min(times)
+
+
+def growth(files: Files, prepare: Callable[[Path], Callable[[], object]]) -> float:
+    """How many times as long the work on the long file takes."""
+    short, long = (best(prepare(path)) for path in files)
+    return long / short
+
+
+def load(path: Path, verify_up_to: int = 0) -> tuple[SessionFile, Tree]:
+    """A session's file and index."""
+    file = SessionFile(path, path.parent / "locks", verify_up_to=verify_up_to)
+    return file, Tree(file.columns)
+
+
+@pytest.mark.parametrize("verify_up_to", [0, 1 << 40], ids=["fast", "verified"])
+def test_opening_grows_with_the_file(files: Files, verify_up_to: int) -> None:
+    def prepare(path: Path) -> Callable[[], object]:
+        return lambda: load(path, verify_up_to)[0].close()
+
+    assert growth(files, prepare) < LINEAR
+
+
+def test_a_context_grows_no_faster_than_the_file(files: Files) -> None:
+    def prepare(path: Path) -> Callable[[], object]:
+        file, tree = load(path)
+        return lambda: build_context(tree, file, tree.leaf, 4096)
+
+    assert growth(files, prepare) < LINEAR
+
+
+def test_a_first_window_of_rows_grows_no_faster_than_the_file(files: Files) -> None:
+    def prepare(path: Path) -> Callable[[], object]:
+        file, tree = load(path)
+        leaf = tree.id_of(tree.leaf)
+        return lambda: Drawing(tree, file).window(View(), {}, around=leaf, limit=200)
+
+    assert growth(files, prepare) < LINEAR
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[tuple[Session, Client]]:
+    """A copy of a session, open in the service; told to a client that takes note of nothing."""
+    copy = path.with_suffix(".copy")
+    copy.write_bytes(path.read_bytes())
+    file = SessionFile(copy, path.parent / "locks", verify_up_to=0)
+    session = Session(copy, file.header, file, path.parent / "locks", lambda *_: None)
+    client = Client(lambda *_: None, {})
+    client.configure({"durability": "flush"})
+    session.subscribers.add(client)
+    try:
+        yield session, client
+    finally:
+        session.close()
+        copy.unlink()
+
+
+async def fastest_append(path: Path) -> float:
+    entry = {"type": "message", "message": {"role": "user", "content": "go on " * 400}}
+    times = []
+    async with opened(path) as (session, client):
+        for _ in range(CHANGES):
+            started = time.process_time()
+            await append(session, client, [entry])
+            times.append(time.process_time() - started)
+    return min(times)
+
+
+async def fastest_switch(path: Path) -> float:
+    times = []
+    async with opened(path) as (session, client):
+        way = session.tree.path(session.tree.leaf)
+        ends = [session.tree.ids[way[-1]], session.tree.ids[way[-1 - FAR]]]
+        for number in range(1, CHANGES):
+            started = time.process_time()
+            await switch_leaf(session, client, Switch(ends[number % 2], "at"))
+            times.append(time.process_time() - started)
+    return min(times)
+
+
+def test_an_append_does_not_depend_on_the_file(files: Files) -> None:
+    short, long = (anyio.run(fastest_append, path) for path in files)
+    assert long / short < CONSTANT
+
+
+def test_a_move_of_the_leaf_does_not_depend_on_the_file(files: Files) -> None:
+    short, long = (anyio.run(fastest_switch, path) for path in files)
+    assert long / short < CONSTANT
