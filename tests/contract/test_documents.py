@@ -96,8 +96,8 @@ def described(field: "dataclasses.Field[object]") -> str:
     if value is ABSENT:
         return "absent"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        items = dataclasses.asdict(value).items()
-        value = {key: item for key, item in items if item is not None}
+        own = {one.name: (getattr(value, one.name), one.default) for one in dataclasses.fields(value)}
+        value = {name: item for name, (item, default) in own.items() if item != default}
     return f"`{json.dumps(value)}`"
 
 
