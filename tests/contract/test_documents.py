@@ -96,8 +96,8 @@ def described(field: "dataclasses.Field[object]") -> str:
     if value is ABSENT:
         return "absent"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        own = {one.name: (getattr(value, one.name), one.default) for one in dataclasses.fields(value)}
-        value = {name: item for name, (item, default) in own.items() if item != default}
+        own = [(one, getattr(value, one.name)) for one in dataclasses.fields(value)]
+        value = {one.name: item for one, item in own if item != one.default}
     return f"`{json.dumps(value)}`"
 
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.e2e.conftest import SERVE
 from tests.e2e.talk import write_session
 from tests.e2e.world import RawDaemon, raw_daemon
@@ -73,6 +75,15 @@ CONVERSATION = (
 """Compacted with ``keepRecentTokens`` 5, everything before ``u2`` is covered."""
 KEEP = 5
 KEPT = ["u2", "a4"]
+
+SPLIT = (
+    *CONVERSATION,
+    asked("u3", "a4", "Port the lexer."),
+    told("a5", "u3", *said(f"I begin. {LONG}"), call("c3", "write", path="lexer.py")),
+    result("r3", "a5", "c3", "ok"),
+    told("a6", "r3", *said("It is ported.")),
+)
+"""Compacted with 1 token to keep, the cut is inside of the last turn."""
 
 FORK = (
     asked("u1", None, "Make the parser fast."),
@@ -269,3 +280,13 @@ def chat(server: ScriptedServer, at: int) -> str:
 def gate() -> threading.Event:
     """What an answer waits for; the server sets it at its end."""
     return threading.Event()
+
+
+def begin(ed: Editor, kind: str, **params: Json) -> int:
+    """Begin to write a summary of a kind."""
+    if kind == "compaction":
+        return ed.start("compact", keepRecentTokens=KEEP, **params)
+    return ed.start("switchLeaf", targetId="a1", position="at", summary={"mode": "write"}, **params)
+
+
+KINDS = pytest.mark.parametrize("kind", ["compaction", "branch"])

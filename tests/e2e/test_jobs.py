@@ -1,6 +1,5 @@
 """A summary being written: seen by all, ended in many ways, and nothing stored unless complete."""
 
-import json
 import os
 import signal
 import subprocess
@@ -14,22 +13,28 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import SERVE, StartDaemon
-from tests.e2e.editor import CONVERSATION, FORK, GOOD, KEEP, Editor, asks, editor, gate, session
+from tests.e2e.editor import (
+    CONVERSATION,
+    FORK,
+    GOOD,
+    KEEP,
+    KINDS,
+    SPLIT,
+    Editor,
+    asks,
+    begin,
+    editor,
+    gate,
+    session,
+)
 from tests.e2e.world import SLACK, lines_of, raw_daemon, user
 from tests.model_server import (
-    Answer,
     Then,
-    calls_tool,
-    delta,
-    drops,
     hangs,
     model_server,
     refuses,
-    refuses_echoing_key,
-    replies,
     says,
     starts,
-    streams,
 )
 from tests.unit.wire_client import DEADLINE, notification
 
@@ -37,23 +42,11 @@ Json = Any
 CANCEL_SECONDS = 0.5
 """The promise: a cancelled request is answered by then."""
 GONE_SECONDS = 5.0
-SECRET = "0123456789abcdef"
-KEY = f"sk-test-{SECRET}"
 
 
 @pytest.fixture
 def path(agent_dir: Path) -> Path:
     return session(agent_dir, *CONVERSATION)
-
-
-def start(ed: Editor, kind: str, **params: Json) -> int:
-    """Begin to write a summary of a kind."""
-    if kind == "compaction":
-        return ed.start("compact", keepRecentTokens=KEEP, **params)
-    return ed.start("switchLeaf", targetId="a1", position="at", summary={"mode": "write"}, **params)
-
-
-KINDS = pytest.mark.parametrize("kind", ["compaction", "branch"])
 
 
 # --- events --------------------------------------------------------------------------------------
@@ -65,7 +58,7 @@ def test_the_offline_text_is_told_piece_by_piece(
     environment: dict[str, str], path: Path, kind: str, token: str | int
 ) -> None:
     with editor(environment, path) as ed:
-        answer = ed.wait(start(ed, kind, workDoneToken=token))["result"]
+        answer = ed.wait(begin(ed, kind, workDoneToken=token))["result"]
         (text,) = ed.texts().values()
         assert text in answer["summary"]
         assert len(ed.news("session/summaryText")) > 5
@@ -85,8 +78,8 @@ def test_the_offline_text_is_told_piece_by_piece(
 
 def test_nobody_is_told_of_a_plan_or_of_nothing(environment: dict[str, str], path: Path) -> None:
     with editor(environment, path) as ed:
-        start(ed, "compaction", dryRun=True, workDoneToken="t")
-        start(ed, "branch", dryRun=True, workDoneToken="t")
+        begin(ed, "compaction", dryRun=True, workDoneToken="t")
+        begin(ed, "branch", dryRun=True, workDoneToken="t")
         ed.wait(ed.start("compact", workDoneToken="t"))  # nothing to compact
         ed.wait(ed.start("compact", keepRecentTokens=KEEP, summary="own", workDoneToken="t"))
         for method in ("session/busy", "session/summaryText", "$/progress"):
@@ -102,11 +95,11 @@ def test_others_go_on_and_a_second_summary_waits_its_turn(
         model_server(says(GOOD).after(wait), says(GOOD), says(GOOD)) as server,
         editor(environment, path, asks(server)) as ed,
     ):
-        work = start(ed, "compaction", workDoneToken="t")
+        work = begin(ed, "compaction", workDoneToken="t")
         server.wait_for_requests(1)
         job = ed.news("session/busy")[0]["job"]
         for kind in ("compaction", "branch"):
-            error = ed.wait(start(ed, kind, workDoneToken="second"))["error"]
+            error = ed.wait(begin(ed, kind, workDoneToken="second"))["error"]
             assert (error["code"], error["data"]["kind"]) == (4007, "busy")
             assert error["data"]["job"] == job
             assert job["id"] in error["message"]
@@ -124,7 +117,7 @@ def test_others_go_on_and_a_second_summary_waits_its_turn(
         ed.assert_progress("t")
         assert [one for one in ed.news("$/progress") if one["token"] == "second"] == []
         ed.forget()
-        assert ed.wait(start(ed, "branch"))["result"]["leafId"]
+        assert ed.wait(begin(ed, "branch"))["result"]["leafId"]
 
 
 def test_a_session_that_is_written_for_is_kept_though_nobody_has_it_open(
@@ -136,7 +129,7 @@ def test_a_session_that_is_written_for_is_kept_though_nobody_has_it_open(
         editor(environment, path, asks(server)) as ed,
     ):
         ed.ask("close")
-        work = start(ed, "compaction")
+        work = begin(ed, "compaction")
         server.wait_for_requests(1)
         for number in range(20):
             other = session(tmp_path / str(number), *FORK)
@@ -176,7 +169,7 @@ def test_it_ends_at_once_when_it_is_cancelled(
         model_server(starts("## Goal\n", then=Then.HANG)) as server,
         editor(environment, path, asks(server)) as ed,
     ):
-        work = start(ed, kind, workDoneToken="t")
+        work = begin(ed, kind, workDoneToken="t")
         ed.see(lambda one: one.get("method") == "session/summaryText")  # the first token is there
         started = time.monotonic()
         cancel(ed, work)
@@ -195,7 +188,7 @@ def test_it_ends_at_once_when_it_is_cancelled(
         ed.assert_progress("t")
         # The session is free again.
         server.add(says(GOOD))
-        assert "result" in ed.wait(start(ed, kind, workDoneToken="t"))
+        assert "result" in ed.wait(begin(ed, kind, workDoneToken="t"))
         assert ed.ask("cancel") == {"cancelled": False}
 
 
@@ -205,7 +198,7 @@ def test_it_ends_while_it_waits_for_another_try(
 ) -> None:
     answers = [refuses(429, headers={"Retry-After": "30"})]
     with model_server(*answers) as server, editor(environment, path, asks(server)) as ed:
-        work = start(ed, "compaction", workDoneToken="t")
+        work = begin(ed, "compaction", workDoneToken="t")
         server.wait_for_requests(1)
         started = time.monotonic()
         cancel(ed, work)
@@ -221,7 +214,7 @@ def test_what_is_cancelled_before_it_starts_is_not_run(
     with model_server(says(GOOD)) as server, editor(environment, path, asks(server)) as ed:
         # All in one piece: the cancellation is there before the append is done.
         append = ed.start("append", entries=[user("x")])
-        work = start(ed, "compaction", workDoneToken="t")
+        work = begin(ed, "compaction", workDoneToken="t")
         ed.cancel(work)
         assert "result" in ed.wait(append)
         assert ed.wait(work)["error"]["code"] == -32800
@@ -241,7 +234,7 @@ def test_what_is_cancelled_too_late_is_answered_as_stored(
     with editor(environment, path) as ed:
         for _ in range(6):
             count = len(lines_of(path))
-            work = start(ed, "branch", workDoneToken="t")
+            work = begin(ed, "branch", workDoneToken="t")
             ed.start("cancel")
             ed.cancel_progress("t")
             answer = ed.wait(work)
@@ -257,8 +250,6 @@ def test_what_is_cancelled_too_late_is_answered_as_stored(
 def test_both_texts_of_a_split_turn_end_together(
     environment: dict[str, str], agent_dir: Path
 ) -> None:
-    from tests.e2e.test_compact import SPLIT
-
     path = session(agent_dir, *SPLIT)
     before = path.read_bytes()
     with (
@@ -272,128 +263,6 @@ def test_both_texts_of_a_split_turn_end_together(
         assert ed.wait(ed.start("compact", keepRecentTokens=1))["error"]["code"] == 4010
         assert all(request.left.wait(DEADLINE) for request in server.requests[:3])
     assert path.read_bytes() == before
-
-
-# --- failing -------------------------------------------------------------------------------------
-
-MARK = "MARK-OF-THE-SERVER"
-FAILURES: dict[str, tuple[list[Answer], int | None, bool, int]] = {
-    # answers, status, retryable, requests
-    "401": ([refuses(401, MARK)], 401, False, 1),
-    "400": ([refuses(400, MARK)], 400, False, 1),
-    "500 four times": ([refuses(500, MARK)] * 5, 500, True, 4),
-    "429 four times": ([refuses(429, MARK)] * 5, 429, True, 4),
-    "cut off twice": ([says(GOOD + MARK, finish_reason="length")] * 3, 200, True, 2),
-    "empty": ([says("")] * 3, 200, True, 1),
-    "whitespace": ([says(" \n\t ")] * 3, 200, True, 1),
-    "only reasoning": ([says("", reasoning=[MARK])] * 3, 200, True, 1),
-    "only thinking in the text": ([says(f"<think>{MARK}</think>")] * 3, 200, True, 1),
-    "an error object": ([replies({"error": {"message": MARK}})], 200, False, 1),
-    "a tool call": ([calls_tool(MARK)] * 3, 200, True, 1),
-    "no sections twice": ([says(f"Sure! {MARK}")] * 3, 200, True, 2),
-    "dropped in the middle": ([starts(GOOD, MARK, then=Then.DROP)] * 5, None, True, 4),
-    "dropped at once": ([drops()] * 5, None, True, 4),
-    "no end of a stream": ([streams(delta(content=GOOD), chunked=False)] * 5, 200, True, 4),
-    "never an answer": ([hangs()], None, True, 1),
-    "never the rest": ([starts(GOOD, MARK, then=Then.HANG)], None, True, 1),
-}
-
-
-@KINDS
-@pytest.mark.parametrize("name", FAILURES)
-def test_a_summary_that_fails_leaves_all_as_it_was(
-    environment: dict[str, str], path: Path, kind: str, name: str
-) -> None:
-    answers, status, retryable, count = FAILURES[name]
-    before = path.read_bytes()
-    # Tries follow each other fast: the servers say how long to wait.
-    now = [Answer(one.status, one.steps, {**one.headers, "Retry-After": "0"}, one.chunked)
-           for one in answers]  # fmt: skip
-    with model_server(*now) as server:
-        settings = asks(server, timeoutSeconds=1 if "never" in name else 20)
-        with editor(environment, path, settings) as ed:
-            answer = ed.wait(start(ed, kind, workDoneToken="t"))
-            error = answer["error"]
-            assert (error["code"], error["data"]["kind"]) == (4010, "summaryFailed")
-            assert error["data"]["provider"] == server.host
-            if status is not None:
-                assert error["data"]["status"] == status
-            assert error["data"]["retryable"] is retryable, error
-            assert MARK not in str(error)
-            assert "offline" in error["message"]
-            assert len(server.requests) == count
-            assert (path.read_bytes(), ed.leaf()) == (before, "a4")
-            ed.assert_one_job(kind)
-            ed.assert_progress("t")
-
-
-@KINDS
-@pytest.mark.parametrize(
-    "first",
-    [refuses(429), refuses(503), drops(), says(GOOD, finish_reason="length"), says("no form")],
-    ids=["429", "503", "dropped", "cut off", "no sections"],
-)
-def test_one_failure_is_mended_by_asking_again(
-    environment: dict[str, str], path: Path, kind: str, first: Answer
-) -> None:
-    with (
-        model_server(first, says(GOOD)) as server,
-        editor(environment, path, asks(server)) as ed,
-    ):
-        count = len(lines_of(path))
-        answer = ed.wait(start(ed, kind))["result"]
-        assert len(server.requests) == 2
-        assert len(lines_of(path)) == count + 1
-    with editor(environment, path) as again:
-        assert again.leaf() == answer["leafId"] == lines_of(path)[-1]["id"]
-
-
-def test_after_a_failure_the_offline_writer_is_offered_and_not_taken(
-    environment: dict[str, str], path: Path
-) -> None:
-    with model_server(refuses(401)) as server, editor(environment, path, asks(server)) as ed:
-        assert ed.wait(start(ed, "compaction"))["error"]["data"]["status"] == 401
-        answer = ed.ask("compact", keepRecentTokens=KEEP, summarizer="offline")
-        assert answer["summarizer"]["kind"] == "offline"
-        assert len(server.requests) == 1
-
-
-def test_a_failed_compaction_does_not_make_usage_untrusted(
-    environment: dict[str, str], path: Path
-) -> None:
-    with model_server(refuses(401)) as server, editor(environment, path, asks(server)) as ed:
-        before = ed.ask("context")["usage"]
-        ed.wait(start(ed, "compaction"))
-        assert ed.ask("context")["usage"] == before
-
-
-# --- secrets -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("answer", [refuses_echoing_key(), refuses_echoing_key(500), says(GOOD)])
-def test_the_key_is_sent_to_the_server_and_shown_nowhere(
-    environment: dict[str, str], path: Path, tmp_path: Path, answer: Answer
-) -> None:
-    log_file = tmp_path / "stderr"
-    with log_file.open("wb") as log, model_server(*[answer] * 4) as server:
-        settings = asks(server, apiKeyEnv="MY_KEY", maxRetries=1)
-        variables = {**environment, "MY_KEY": KEY}
-        level = ("--log-level", "debug")
-        with editor(variables, path, settings, arguments=level, stderr=log) as ed:
-            ed.wait(start(ed, "compaction", workDoneToken="t"))
-            ed.wait(start(ed, "branch"))
-            ed.ask("summarizer")
-            ed.daemon.send(notification("exit"))
-            ed.daemon.process.wait(DEADLINE)
-        assert {one.headers["authorization"] for one in server.requests} == {f"Bearer {KEY}"}
-    assert SECRET not in json.dumps(ed.messages)
-    assert SECRET not in path.read_text()
-    logged = log_file.read_text()
-    assert "session/compact" in logged
-    assert SECRET not in logged
-    assert "Traceback" not in logged
-    assert "Make the parser fast" not in logged
-    assert "You write checkpoints" not in logged
 
 
 # --- the end -------------------------------------------------------------------------------------
@@ -435,7 +304,7 @@ def test_a_daemon_that_ends_leaves_no_half_written_summary(
         model_server(starts("## Goal\n", then=Then.HANG)) as server,
         editor(environment, path, asks(server), stderr=log) as ed,
     ):
-        start(ed, kind, workDoneToken="t")
+        begin(ed, kind, workDoneToken="t")
         ed.see(lambda one: one.get("method") == "session/summaryText")
         leave(ed)
         ed.daemon.process.wait(GONE_SECONDS * SLACK)
@@ -467,7 +336,7 @@ def test_it_ends_with_its_editor_and_gives_the_lock_back(
 
 def test_shutdown_ends_a_summary_and_answers_it(environment: dict[str, str], path: Path) -> None:
     with model_server(hangs()) as server, editor(environment, path, asks(server)) as ed:
-        work = start(ed, "compaction", workDoneToken="t")
+        work = begin(ed, "compaction", workDoneToken="t")
         server.wait_for_requests(1)
         shutdown = ed.send("shutdown")
         assert ed.wait(work)["error"]["code"] == -32800
@@ -484,7 +353,7 @@ def test_reading_and_writing_do_not_wait_for_a_model(
         model_server(says(GOOD).after(wait)) as server,
         editor(environment, path, asks(server)) as ed,
     ):
-        work = start(ed, "branch")
+        work = begin(ed, "branch")
         server.wait_for_requests(1)
         for _ in range(20):
             ed.ask("tree")
