@@ -1,7 +1,8 @@
 """``python -m tests.bench``: measures Branchline against the real Pi, and writes what it found.
 
 The whole run takes about five minutes and wants a machine that does nothing else. It prints its
-tables and writes them to ``server/docs/PERFORMANCE.md``; ``--quick`` prints only.
+tables and writes them to ``server/docs/PERFORMANCE.md``; ``--quick``, and a run without Pi, print
+only.
 """
 
 import argparse
@@ -24,8 +25,8 @@ from tests.interop.pi_process import HERE as INTEROP
 from tests.interop.pi_process import INSTALLED, PI_1_6, missing
 
 DOCUMENT: Final = ROOT / "server" / "docs" / "PERFORMANCE.md"
-WHOLE: Final = Plan({"S": 1_000, "M": 10_000, "L": 100_000}, 5, 500, 400)
-QUICK: Final = Plan({"S": 100, "M": 1_000}, 2, 10, 20)
+WHOLE: Final = Plan({"S": 1_000, "M": 10_000, "L": 100_000}, 5, 500, 400, judged=True)
+QUICK: Final = Plan({"S": 1_000, "M": 10_000}, 3, 50, 200, judged=False)
 
 _TEXT: Final = """# Performance
 
@@ -66,7 +67,7 @@ Each file is ten times as long as the one before.
 
 
 def main() -> None:
-    """Measure, print, and after a whole run write the document."""
+    """Measure, print, and after a whole run beside Pi write the document."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small files, few rounds, no document")
     quick = parser.parse_args().quick
@@ -86,7 +87,7 @@ def main() -> None:
         found = measure(plan, package, Path(scratch), say)
     text = document(found, plan, machine(package is not None, before))
     print(text)
-    if not quick:
+    if not quick and package is not None:
         DOCUMENT.write_text(text, encoding="utf-8")
         say(f"Written to {DOCUMENT.relative_to(ROOT)}")
 
@@ -99,8 +100,8 @@ def say(text: str) -> None:
 def document(found: Found, plan: Plan, machine_line: str) -> str:
     """The document of one run."""
     names = list(plan.entries)
-    files = ", ".join(
-        f"{name} {count:,} entries, {found.megabytes[name]:.0f} MB"
+    files = "; ".join(
+        f"{name}, {count:,} entries, {found.megabytes[name]:.0f} MB"
         for name, count in plan.entries.items()
     )
     factors = [f"{later} / {earlier}" for earlier, later in pairwise(names)]

@@ -45,7 +45,7 @@ class Comparison:
         goal = "" if self.goal is None else f"≥ {times(self.goal)}"
         if goal and ratios and self.goal is not None:
             goal += " reached" if median(ratios) >= self.goal else " **missed**"
-        ratio = _spread([times(one) for one in _three(ratios)]) if ratios else "–"
+        ratio = f"{_spread([digits(one) for one in _three(ratios)])} ×" if ratios else "–"
         return [
             self.work,
             amount(self.ours, self.unit),

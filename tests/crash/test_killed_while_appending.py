@@ -131,7 +131,9 @@ def test_a_killed_daemon_has_kept_what_it_acknowledged(
 
 def answered_in(data: bytes) -> list[str]:
     """The ids in the answers that had left the daemon when it was killed, the last maybe cut."""
-    return re.findall(r'"entries":\[\{"id":"([^"]+)","parentId":"[^"]+","timestamp":', data.decode())
+    return re.findall(
+        r'"entries":\[\{"id":"([^"]+)","parentId":"[^"]+","timestamp":', data.decode()
+    )
 
 
 def append_pipelined(one: RawDaemon, path: Path, seed: str) -> Callable[[], str]:

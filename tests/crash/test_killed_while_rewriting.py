@@ -89,9 +89,7 @@ def rewritten(request: pytest.FixtureRequest, agent_dir: Path) -> Rewritten:
     return Rewritten(agent_dir / "sessions" / "--w-demo--", content())
 
 
-def test_at_each_of_its_steps(
-    rewritten: Rewritten, victims: Victims, daemon: StartDaemon
-) -> None:
+def test_at_each_of_its_steps(rewritten: Rewritten, victims: Victims, daemon: StartDaemon) -> None:
     outcomes: list[bool] = []
     for step in range(1, STEPS):
         rewritten.begin()

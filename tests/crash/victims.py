@@ -8,6 +8,7 @@ start each. A victim says what it does, a line at a time; how it ended is the la
 """
 
 import json
+import math
 import os
 import random
 import signal
@@ -63,7 +64,7 @@ class Victims:
     def __init__(self, environment: Mapping[str, str]) -> None:
         root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([environment["PYTHONPATH"], root])
-        self._process = subprocess.Popen(
+        self._process: subprocess.Popen[str] = subprocess.Popen(
             [sys.executable, "-m", "tests.crash.victims"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -88,7 +89,7 @@ class Victims:
     def read_line(self) -> str:
         """The next line that the victim, or whoever started it, says."""
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        line: str = self._process.stdout.readline()
         assert line.endswith("\n"), "the victims are gone"
         return line.removesuffix("\n")
 
@@ -96,7 +97,7 @@ class Victims:
 def text_of(entry_id: str) -> str:
     """The text that the entry with this id has: its length is random, and known from the id."""
     chance = random.Random(entry_id)
-    length = round(SMALLEST * (LARGEST / SMALLEST) ** chance.random())
+    length = int(SMALLEST * math.pow(LARGEST / SMALLEST, chance.random()))
     return (f"{entry_id} €" * (length // len(entry_id) + 1))[:length]
 
 
@@ -159,7 +160,9 @@ def _main() -> None:
     for line in sys.stdin:
         task = json.loads(line)
         if ended is not None:
-            os.waitpid(ended, 0)  # only now: until here nobody else could get this id, and be killed
+            os.waitpid(
+                ended, 0
+            )  # only now: until here nobody else could get this id, and be killed
         pid = os.fork()
         if pid == 0:
             _say(f"pid {os.getpid()}")

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from branchline.log.lock import SessionLock
+from branchline.settings import locks_dir
 from tests.e2e.conftest import SERVE, StartDaemon
 from tests.e2e.editor import (
     CONVERSATION,
@@ -245,6 +247,25 @@ def test_what_is_cancelled_too_late_is_answered_as_stored(
             ed.assert_progress("t")
             ed.forget()
             ed.ask("switchLeaf", targetId="a4", position="at")
+
+
+@KINDS
+def test_until_the_write_itself_it_can_be_cancelled(
+    environment: dict[str, str], path: Path, kind: str
+) -> None:
+    before = path.read_bytes()
+    lock = SessionLock(locks_dir(environment), path.resolve())
+    with editor(environment, path) as ed:
+        lock.acquire()  # so that the write waits
+        try:
+            work = begin(ed, kind)
+            ed.see(lambda one: "Critical Context" in str(one.get("params")))
+            assert ed.wait(ed.start("cancel"))["result"] == {"cancelled": True}
+        finally:
+            lock.close()
+        assert ed.wait(work)["error"]["code"] == -32800
+        assert (path.read_bytes(), ed.leaf()) == (before, "a4")
+        ed.assert_one_job(kind)
 
 
 def test_both_texts_of_a_split_turn_end_together(

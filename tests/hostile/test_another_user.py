@@ -101,12 +101,13 @@ def test_a_file_that_may_not_be_written(world: World) -> None:
         asker = Asker(client)
         opened = asker.ok("open", world.session)
         assert opened["session"]["readOnly"] is True
-        for method, params in {
+        requests: dict[str, dict[str, Any]] = {
             "append": {"entries": ENTRIES},
             "label": {"targetId": "top", "label": "mine"},
             "rename": {"name": "mine"},
             "switchLeaf": {"targetId": None},
-        }.items():
+        }
+        for method, params in requests.items():
             refused(asker, method, world.session, "readOnly", **params)
         asker.look_at(world.session, "top")
         asker.ok("fork", world.session, cwd=str(world.folder))

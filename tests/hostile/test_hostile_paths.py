@@ -3,6 +3,7 @@
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ def asker(daemon: StartDaemon) -> Asker:
 
 def refused(asker: Asker, path: object) -> None:
     """It can neither be opened nor written to, by any method."""
-    for method, params in {
+    requests: dict[str, dict[str, Any]] = {
         "open": {},
         "append": {"entries": ENTRIES},
         "tree": {},
@@ -29,7 +30,8 @@ def refused(asker: Asker, path: object) -> None:
         "repair": {},
         "delete": {},
         "fork": {"cwd": "/w/demo"},
-    }.items():
+    }
+    for method, params in requests.items():
         answer = asker.ask(method, path, **params)
         assert isinstance(answer, DaemonError), (method, path)
         assert answer.code in (-32602, 4001, 4002, 4008), (method, path)
@@ -114,7 +116,12 @@ def test_paths_that_lead_to_no_session(asker: Asker) -> None:
 
 def test_names_that_are_not_utf_8(asker: Asker, agent_dir: Path) -> None:
     good = make(agent_dir, message("top", None))
-    for name in (b"\xff\xfe.jsonl", b"a\nb.jsonl", b"\x1b[31m.jsonl", "é".encode("latin-1") + b".jsonl"):
+    for name in (
+        b"\xff\xfe.jsonl",
+        b"a\nb.jsonl",
+        b"\x1b[31m.jsonl",
+        "é".encode("latin-1") + b".jsonl",
+    ):
         path = os.fsencode(good.parent) + b"/" + name
         content = header(name.hex()) + message("top", None)
         with open(path, "wb") as file:
@@ -127,7 +134,8 @@ def test_names_that_are_not_utf_8(asker: Asker, agent_dir: Path) -> None:
         with open(path, "rb") as file:
             assert file.read().startswith(content)
     assert len(asker.ok("list", scope="all")["sessions"]) == 5
-    pages, cursor = [], None
+    pages: list[Any] = []
+    cursor = None
     while cursor is not None or not pages:
         page = asker.ok("list", scope="all", limit=1, cursor=cursor)
         pages += page["sessions"]

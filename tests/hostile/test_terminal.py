@@ -30,9 +30,7 @@ ATTACKS = {
 }
 OWN = re.compile(rb"\x1b\[[0-9;]*m|\x1b\[\?25[lh]|\x1b\[[0-9]*[AK]|\r\x1b\[(?:2K|1A)|\r\n")
 """What we say to a terminal ourselves: colours, line ends, and the sign that something is read."""
-CONTROLS = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]"
-)
+CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
 CLI = [sys.executable, "-m", "branchline"]
 
 

@@ -36,6 +36,7 @@ junk = st.recursive(
     ),
     max_leaves=8,
 )
+BODY = ("content", "usage", "toolCallId", "toolName", "timestamp")
 entries = st.fixed_dictionaries(
     {"type": st.one_of(st.sampled_from([
         "message", "compaction", "branch_summary", "context_edit", "label", "session_info",
@@ -44,7 +45,7 @@ entries = st.fixed_dictionaries(
     optional={
         "message": st.one_of(junk, st.fixed_dictionaries(
             {"role": st.sampled_from(["user", "assistant", "toolResult", "system", "x"])},
-            optional=dict.fromkeys(("content", "usage", "toolCallId", "toolName", "timestamp"), junk),
+            optional=dict.fromkeys(BODY, junk),
         )),
         **dict.fromkeys(
             ("id", "timestamp", "targetId", "label", "name", "summary", "firstKeptEntryId",

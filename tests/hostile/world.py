@@ -56,24 +56,32 @@ def make(agent_dir: Path, *lines: bytes, name: str = "hostile.jsonl") -> Path:
 class Asker:
     """Asks one daemon; every answer is checked."""
 
-    def __init__(self, client: Client, seconds: float = 1.0) -> None:
-        """``seconds``: how long an answer may take; asserted with `SLACK`."""
+    def __init__(self, client: Client, seconds: float = 1.0, most_bytes: int = 0) -> None:
+        """``seconds``: how long an answer may take; asserted with `SLACK`.
+
+        ``most_bytes``: by how much the daemon's memory may grow for one answer (0: no matter).
+        """
         self.client = client
         self.seconds = seconds
+        self.most_bytes = most_bytes
 
     def ask(self, method: str, session: object = None, /, **params: Any) -> Any:
         """The result, or the error if one came that is known."""
         if session is not None:
             params["session"] = str(session)
+        memory = Memory(self.client._process.pid) if self.most_bytes else None
         started = time.monotonic()
         try:
             answer: Any = self.client.request(f"session/{method}", params)
         except DaemonError as error:
-            assert error.code in KNOWN_CODES, (method, error)
-            assert len(error.message) < 10_000, method
             answer = error
         elapsed = time.monotonic() - started
+        if isinstance(answer, DaemonError):
+            assert answer.code in KNOWN_CODES, (method, answer)
+            assert len(answer.message) < 10_000, method
         assert elapsed < self.seconds * SLACK, (method, elapsed)
+        grown = memory.grown() if memory else 0
+        assert grown <= self.most_bytes, (method, grown)
         return answer
 
     def ok(self, method: str, session: object = None, /, **params: Any) -> Any:
@@ -135,5 +143,3 @@ class Memory:
         found = re.search(rf"{name}:\s+(\d+) kB", (self._folder / "status").read_text())
         assert found
         return int(found[1]) * 1024
-
-

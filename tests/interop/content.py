@@ -77,13 +77,15 @@ class Content:
         return self.message("user", content=self.text_or_blocks())
 
     def assistant(self, calls: int = 0) -> Entry:
-        """One model reply: thinking, text, calls; without calls it may have ended badly."""
+        """One reply: thinking, text, calls; without calls it may break off before any text."""
         provider, model = self.model()
+        stop = "toolUse" if calls else self.random.choice(STOPS)
         content: list[Entry] = []
         if self.random.random() < 0.4:
             signature = self.random.choice(({}, {"thinkingSignature": "c2ln"}))
             content.append({"type": "thinking", "thinking": self.text(), **signature})
-        if not calls or self.random.random() < 0.5:
+        needs_text = not calls and stop not in ("error", "aborted")
+        if needs_text or self.random.random() < 0.5:
             content.append({"type": "text", "text": self.text()})
         for _ in range(calls):
             self._calls += 1
@@ -93,7 +95,6 @@ class Content:
             content.append(
                 {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments}
             )
-        stop = "toolUse" if calls else self.random.choice(STOPS)
         error = {"errorMessage": "overloaded"} if stop == "error" else {}
         return self.message(
             "assistant",
@@ -132,13 +133,10 @@ class Content:
 
     def system(self) -> Entry:
         """A patch of the system message: text, sections and tools set and removed."""
-        names = ("skills", "project", "rules")
+        names = ("skills", "project")
         parameters = {"type": "object", "properties": {"path": {"type": "string"}}}
         parts = {
-            "sections": {
-                name: self.random.choice((None, self.text()))
-                for name in self.random.sample(names, 2)
-            },
+            "sections": {name: self.random.choice((None, self.text())) for name in names},
             "toolsAdded": [
                 {"name": name, "description": self.text(3), "parameters": parameters}
                 for name in self.random.sample(TOOLS, 2)

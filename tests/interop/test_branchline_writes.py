@@ -22,7 +22,7 @@ MOVES = (
     "move", "moves", "pick", "aside", "late_result", "batch", "move_with_label",
     "summary_with_label",
 )  # fmt: skip
-NEWER = ("system", "system", "compact_with_system", "usage_entry", "edit", "edit",
+NEWER = ("system", "system", "system", "compact_with_system", "usage_entry", "edit", "edit",
          "edit_custom_role", "edit_in_the_other_form")  # fmt: skip
 
 

@@ -57,6 +57,8 @@ class Taking:
         self.walk.writer = PiWriter(self.pi)
         self.walk.leaf_id = place(entries_of(self.path), self.pi.look()["leafId"])
         self.steps(choices)
+        if len(entries_of(self.path)) == len(self.seen):  # there was nothing to edit
+            self.walk.turn()
 
     def follow(self, added: list[Entry], entries: dict[str, Entry]) -> str | None:
         """Where format.md says that our leaf is after what Pi added."""

@@ -18,7 +18,7 @@ COMMON = (
     "branch_summary",
 )  # fmt: skip
 STEPS = {
-    PI_1_6: (*COMMON, "system", "usage_entry", "edit", "edit", "new_root"),
+    PI_1_6: (*COMMON, "system", "system", "system", "usage_entry", "edit", "edit", "new_root"),
     PI_0_78: (*COMMON, "new_root"),
     AGENT_CORE: (*COMMON, "active_tools_change", "new_root"),
 }

@@ -18,7 +18,7 @@ def is_move(record: Record) -> bool:
 
 def move_target(record: Record) -> str | None:
     """Where a move record leads."""
-    target: str | None = (record["data"] if "data" in record else record)["targetId"]
+    target: str | None = record.get("data", record)["targetId"]
     return target
 
 

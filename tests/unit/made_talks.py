@@ -88,6 +88,11 @@ def request(
     )
 
 
+def in_short(body: str) -> list[str]:
+    """The lines of a section without their marks."""
+    return [line.lstrip("-0123456789. ") for line in body.splitlines()]
+
+
 def english() -> Talk:
     """A retry for an uploader: a choice is replaced, an error mended, two steps of four done."""
     return (

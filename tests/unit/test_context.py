@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from branchline.entries import Entry
+from branchline.entries import Entry, move_record
 from branchline.tree.context import Context, build_context, context_states, context_tokens
 from branchline.tree.index import NONE, Tree
 from branchline.tree.plan import destination, editor_content, switch_plan
@@ -466,3 +466,11 @@ def test_bodies_are_read_once() -> None:
 
     tree, bodies = index(chain(user("u"), assistant("a", provider="p", model="m")), exact=False)
     build_context(tree, Once(bodies.entries), tree.leaf, 0)
+
+
+def test_what_goes_on_from_a_move_record_is_taken_back_to_where_that_leads() -> None:
+    move = move_record("m", "a", "2026-01-02T03:04:05.678Z")
+    entries = [*chain(user("u1"), assistant("a"), user("u2")), move]
+    tree, bodies = index([*entries, {**user("u3"), "parentId": "m"}, user("u4")])
+    leaf, _ = destination(tree, bodies, ordinal(tree, "u3"), "auto")
+    assert tree.id_of(leaf) == "a"

@@ -321,3 +321,10 @@ def test_whatever_the_damage_nothing_else_changes(
             again = Tree(new.columns)
             assert again.id_of(again.leaf) == leaf
             assert build_context(again, new, again.leaf, 0).messages == said
+
+
+def test_what_stands_for_a_lost_record_keeps_its_place_in_time(tmp_path: Path) -> None:
+    path = write(tmp_path, DAMAGED["placeholder"])
+    rewritten(path)
+    lost = json.loads(path.read_bytes().splitlines()[2])
+    assert (lost["customType"], lost["timestamp"]) == ("branchline.damaged", A["timestamp"])

@@ -86,7 +86,7 @@ def test_the_context_of_each_entry_is_passed_on() -> None:
         (message_row("custom", content="from an extension"), "from an extension"),
         (message_row("oracle", content="?"), "?"),
         (only_row("custom_message", customType="t", content="plan"), "plan"),
-        (only_row("compaction", summary="## Goal\n\n- speed\nmore"), "compacted: - speed"),
+        (only_row("compaction", summary="## Goal\n\n- speed\nmore"), "compacted: speed"),
         (
             only_row(
                 "branch_summary",
@@ -96,6 +96,8 @@ def test_the_context_of_each_entry_is_passed_on() -> None:
             "too big",
         ),
         (only_row("branch_summary", summary=["odd"]), ""),
+        (only_row("branch_summary", summary="## Goal\n\n- try pandas\nmore"), "try pandas"),
+        (only_row("branch_summary", summary="## Goal"), "## Goal"),
         (only_row("label", targetId="before", label="x"), "label: x"),
         (only_row("label", targetId="before"), "label removed"),
         (only_row("session_info", name="n"), "name: n"),

@@ -86,6 +86,7 @@ def _lines(file: SessionFile, tree: Tree) -> Iterator[bytes]:
         one.entry_id for one in file.warnings if one.code == "invalid-utf8" and one.entry_id
     }
     cut = {one.ordinal for one in tree.problems if one.code in ("orphan", "cycle")}
+    before: int | None = None
     for ordinal in sorted(range(len(tree)), key=file.places.offsets.__getitem__):
         entry_id = tree.ids[ordinal]
         if tree.kinds[ordinal] == Kind.PLACEHOLDER:
@@ -96,7 +97,8 @@ def _lines(file: SessionFile, tree: Tree) -> Iterator[bytes]:
                     "data": {"note": "This record was damaged; the old file is kept beside it."},
                     "id": entry_id,
                     "parentId": tree.id_of(tree.parents[ordinal]),
-                    "timestamp": now(),
+                    # Pi draws siblings by their timestamps: the record keeps about its place.
+                    "timestamp": _timestamp(file, before),
                 }
             )
         elif ordinal in tree.superseded or ordinal in cut:
@@ -110,6 +112,13 @@ def _lines(file: SessionFile, tree: Tree) -> Iterator[bytes]:
             yield record_line(file.entry(ordinal))
         else:
             yield file.raw(ordinal) + b"\n"
+        before = ordinal
+
+
+def _timestamp(file: SessionFile, ordinal: int | None) -> str:
+    """The timestamp of the record on this place, or of now where there is none."""
+    timestamp = None if ordinal is None else file.entry(ordinal).get("timestamp")
+    return timestamp if isinstance(timestamp, str) else now()
 
 
 def _header_line(file: SessionFile) -> bytes:

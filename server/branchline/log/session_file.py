@@ -99,7 +99,8 @@ class SessionFile:
         self._remember()
 
     def close(self) -> None:
-        """Give the descriptor back. The file cannot be used afterwards."""
+        """Give the descriptors back. The file cannot be used afterwards."""
+        self._lock.close()
         os.close(self._descriptor)
 
     @property

@@ -138,13 +138,13 @@ class SessionView:
         """
         if self.file is None:
             return []
-        root = NONE
-        if any(one.code == "orphan" for one in self.tree.problems):  # an append asks, too
+        problems = list(self.tree.problems)
+        if any(one.code == "orphan" for one in problems):  # an append asks, too
             root = next(iter(self.tree.path(self.tree.leaf)), NONE)
-        problems = [
-            self._with_reach(one) if one.code == "orphan" and one.ordinal == root else one
-            for one in self.tree.problems
-        ]
+            problems = [
+                self._with_reach(one) if (one.code, one.ordinal) == ("orphan", root) else one
+                for one in problems
+            ]
         if at_leaf and self.file.verified:
             problems += build_context(self.tree, self, self.tree.leaf, 0).problems
         found = [*self.file.warnings, *self.located(problems)]

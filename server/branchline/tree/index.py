@@ -11,14 +11,17 @@ Every walk is a loop and ends, whatever the file holds.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from branchline.entries import BOOKKEEPING, MOVES, Entry, Flag, Kind
+from branchline.tree.children import Children
 
 NONE: Final = -1
 """The ordinal of no entry: the parent of a root, the leaf before the first entry."""
+_MISSING: Final = -2
+"""Stands for a parent that is not in the file while the links are made."""
 
 
 class Bodies(Protocol):
@@ -111,16 +114,11 @@ class Tree:
         self.superseded: set[int] = set()
         """Ordinals whose id a later record took over; they are no part of the tree."""
         self._by_id: dict[str, int] = {}
-        self._first_child: array[int] = array("l")
-        self._last_child: array[int] = array("l")
-        self._next_sibling: array[int] = array("l")
-        self._first_root = NONE
-        self._last_root = NONE
+        self._children: Children | None = None  # made when first asked for
         self._index_ids()
         self.parents: array[int] = array("l")
         self._link_parents(columns.parent_ids)
         self._break_cycles()
-        self._link_children()
         self._read_facts()
         self._place_leaf()
 
@@ -150,11 +148,11 @@ class Tree:
 
     def roots(self) -> Iterator[int]:
         """The roots in file order."""
-        return self._siblings(self._first_root)
+        return self._links().of(NONE)
 
     def children(self, ordinal: int) -> Iterator[int]:
         """The children in file order; of `NONE`, the roots."""
-        return self._siblings(self._first_root if ordinal == NONE else self._first_child[ordinal])
+        return self._links().of(ordinal)
 
     def path(self, ordinal: int) -> list[int]:
         """The way from the root to the entry, both included; empty for `NONE`."""
@@ -240,10 +238,9 @@ class Tree:
         self.flags.append(flags)
         self.tokens.append(tokens)
         self.parents.append(parent)
-        for links in (self._first_child, self._last_child, self._next_sibling):
-            links.append(NONE)
         self._by_id[entry_id] = ordinal
-        self._add_child(parent, ordinal)
+        if self._children is not None:
+            self._children.add(parent, ordinal)
         if facts is not None:
             self.facts[ordinal] = facts
             self._read_fact(ordinal, kind, facts)
@@ -293,21 +290,19 @@ class Tree:
                 self.problems.append(Problem("duplicate-id", message, ordinal))
             by_id[entry_id] = ordinal
 
-    def _link_parents(self, parent_ids: Iterable[str | None]) -> None:
-        by_id = self._by_id
-        parents = self.parents
+    def _link_parents(self, parent_ids: Sequence[str | None]) -> None:
+        find = self._by_id.get
+        self.parents.extend(
+            NONE if parent_id is None else find(parent_id, _MISSING) for parent_id in parent_ids
+        )
+        if _MISSING not in self.parents:
+            return
         for ordinal, parent_id in enumerate(parent_ids):
-            if parent_id is None:
-                parents.append(NONE)
-                continue
-            parent = by_id.get(parent_id)
-            if parent is None:
-                parents.append(NONE)
+            if self.parents[ordinal] == _MISSING:
+                self.parents[ordinal] = NONE
                 if ordinal not in self.superseded:
                     message = f"The parent {parent_id} of {self.ids[ordinal]} is not in the file"
                     self.problems.append(Problem("orphan", message, ordinal))
-            else:
-                parents.append(parent)
 
     def _break_cycles(self) -> None:
         """Make the first member of each cycle a root.
@@ -316,8 +311,9 @@ class Tree:
         """
         parents = self.parents
         cleared = bytearray(len(parents))
-        for start, parent in enumerate(parents):
-            if parent < start or start in self.superseded:
+        starts = [start for start, parent in enumerate(parents) if parent >= start]
+        for start in starts:
+            if start in self.superseded:
                 continue
             trail: list[int] = []
             on_trail: set[int] = set()
@@ -336,44 +332,10 @@ class Tree:
             for entry in trail:
                 cleared[entry] = 1
 
-    def _link_children(self) -> None:
-        empty = array("l", [NONE]) * len(self.ids)
-        self._first_child, self._last_child, self._next_sibling = empty[:], empty[:], empty
-        first_child, last_child, next_sibling = (
-            self._first_child,
-            self._last_child,
-            self._next_sibling,
-        )
-        superseded = self.superseded
-        for ordinal, parent in enumerate(self.parents):
-            if parent == NONE or superseded:
-                if ordinal not in superseded:
-                    self._add_child(parent, ordinal)
-            elif first_child[parent] == NONE:
-                first_child[parent] = last_child[parent] = ordinal
-            else:
-                next_sibling[last_child[parent]] = ordinal
-                last_child[parent] = ordinal
-
-    def _add_child(self, parent: int, ordinal: int) -> None:
-        if parent == NONE:
-            if self._first_root == NONE:
-                self._first_root = ordinal
-            else:
-                self._next_sibling[self._last_root] = ordinal
-            self._last_root = ordinal
-        else:
-            if self._first_child[parent] == NONE:
-                self._first_child[parent] = ordinal
-            else:
-                self._next_sibling[self._last_child[parent]] = ordinal
-            self._last_child[parent] = ordinal
-
-    def _siblings(self, ordinal: int) -> Iterator[int]:
-        next_sibling = self._next_sibling
-        while ordinal != NONE:
-            yield ordinal
-            ordinal = next_sibling[ordinal]
+    def _links(self) -> Children:
+        if self._children is None:
+            self._children = Children(self.parents, self.superseded)
+        return self._children
 
     def _read_facts(self) -> None:
         for ordinal in sorted(self.facts):

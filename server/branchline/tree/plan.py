@@ -6,7 +6,7 @@ branch summary takes from the entries left behind is not decided here.
 
 from typing import Any, Literal
 
-from branchline.entries import Entry, Kind, blocks, content_of, text_of
+from branchline.entries import MOVES, Entry, Kind, blocks, content_of, text_of
 from branchline.tree.index import NONE, Bodies, Tree
 
 Position = Literal["auto", "at"]
@@ -40,8 +40,19 @@ def destination(
     if position == "at" or target in (NONE, tree.leaf):
         return target, None
     if tree.kind(target) in (Kind.USER, Kind.CUSTOM_MESSAGE):
-        return tree.parents[target], editor_content(bodies.entry(target))
+        return _place_before(tree, target), editor_content(bodies.entry(target))
     return target, None
+
+
+def _place_before(tree: Tree, entry: int) -> int:
+    """The parent; where that is a move record (Pi goes on from it), the place it leads to."""
+    parent = tree.parents[entry]
+    seen: set[int] = set()
+    while parent != NONE and tree.kinds[parent] in MOVES and parent not in seen:
+        seen.add(parent)
+        target = tree.move_target(parent)
+        parent = tree.parents[parent] if target is None else target
+    return parent
 
 
 def editor_content(entry: Entry) -> dict[str, Any]:

@@ -130,7 +130,8 @@ def describe(entry: Entry, kind: int, argument: str | None = None) -> str:
         case Kind.COMPACTION:
             return f"compacted: {_first_statement(summary_of(entry))}"
         case Kind.BRANCH_SUMMARY:
-            return summary_of(entry).lstrip().removeprefix(BRANCH_INTRODUCTION)
+            said = summary_of(entry).lstrip().removeprefix(BRANCH_INTRODUCTION)
+            return _first_statement(said) or said
         case _:
             return _describe_bookkeeping(entry, kind)
 
@@ -206,9 +207,10 @@ def _describe_move(target: object) -> str:
 
 
 def _first_statement(summary: str) -> str:
-    """The first line that is neither blank nor a heading."""
+    """The first line that is neither blank nor a heading, without the mark of a list."""
     lines = (line.strip() for line in summary.splitlines())
-    return next((line for line in lines if line and not line.startswith("#")), "")
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    return first.removeprefix("- ")
 
 
 def _listed(noun: str, names: object) -> str:

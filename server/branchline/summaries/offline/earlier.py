@@ -11,11 +11,13 @@ from branchline.summaries import sections
 from branchline.summaries.offline.names import see
 from branchline.summaries.offline.notes import (
     EARLIER,
+    MAX_KEPT,
     NOW,
     UNDER_WAY,
     Goal,
     Notes,
     Statement,
+    keep,
     statement,
     unlabelled,
 )
@@ -31,6 +33,7 @@ MENDED: Final = "Errors met and mended: "
 
 _ITEM = re.compile(r"[-*+]\s|\d{1,2}[.)]\s")
 _FAILED = re.compile(r"(`+).+?\1 failed\b")
+_LONGEST_ITEM = 1_200  # characters of an item that is taken over
 _BRANCH_ITEMS = 4  # items of one section that are taken over from one branch summary
 _BRANCH_TITLE = 120  # characters of a branch's goal in the line about it
 
@@ -95,7 +98,7 @@ def take_branch(notes: Notes, text: str) -> None:
     if not parsed:
         line = prose(text, 400)
         if line:
-            notes.context.append(statement(f"From another branch: {line}", EARLIER))
+            keep(notes.context, statement(f"From another branch: {line}", EARLIER))
         return
 
     def items(section: sections.Section) -> list[Statement]:
@@ -112,8 +115,10 @@ def take_branch(notes: Notes, text: str) -> None:
             for one in items(section)[:_BRANCH_ITEMS]
             if not one.text.startswith((*NAMED.values(), MENDED))
         ]
-    notes.context += [statement(part, EARLIER) for part in parts]
-    notes.choices += items(sections.DECISIONS)[:_BRANCH_ITEMS]
+    for part in parts:
+        keep(notes.context, statement(part, EARLIER))
+    for one in items(sections.DECISIONS)[:_BRANCH_ITEMS]:
+        keep(notes.choices, one)
 
 
 def _take_goals(notes: Notes, items: list[Statement]) -> None:
@@ -157,4 +162,5 @@ def _items(body: str) -> list[Statement]:
             found[-1] += f" {line}"
         elif line and line != sections.NONE_TEXT:
             found.append(line)
-    return [made for one in found if (made := statement(one, EARLIER)).text]
+    made = (statement(one, EARLIER, _LONGEST_ITEM) for one in found[:MAX_KEPT])
+    return [one for one in made if one.text]

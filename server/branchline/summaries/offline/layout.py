@@ -218,6 +218,7 @@ def _why_left(notes: Notes, body: Body) -> None:
 
 
 def _next_steps(notes: Notes, body: Body) -> None:
+    body.add_all(notes.intents, _HIGH)
     body.add_all(notes.plan, _HIGH)
     if notes.question is not None:
         body.add(WAITING + notes.question.text, _VITAL)
@@ -257,7 +258,7 @@ def _turn(notes: Notes, bodies: dict[str, Body]) -> None:
     _blocked(notes, rest)
     for one in notes.attempts[-1:]:
         rest.add(UNDER_WAY + one.text, _HIGH)
-    for step in notes.plan:
+    for step in (*notes.intents, *notes.plan):
         rest.add(PLANNED + step.text, _HIGH)
     for choice in notes.choices:
         rest.add(DECIDED + choice.text)

@@ -65,7 +65,7 @@ class Names:
             see(self.errors, name, at)
         elif "://" in name:
             see(self.urls, name, at)
-        elif _PATHLIKE.fullmatch(name) and paths_in(name):
+        elif name.endswith("/") or (_PATHLIKE.fullmatch(name) and paths_in(name)):
             see(self.paths, name, at)
         elif " " not in name and not name.isdigit():
             see(self.identifiers, name, at)

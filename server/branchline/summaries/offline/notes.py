@@ -12,7 +12,14 @@ from typing import Final
 from branchline.summaries.offline.languages import CUES
 from branchline.summaries.offline.names import Names
 from branchline.summaries.offline.progress import Progress
-from branchline.summaries.offline.wording import code_in, features, joined, paths_in, prose
+from branchline.summaries.offline.wording import (
+    LONGEST_STATEMENT,
+    code_in,
+    features,
+    joined,
+    paths_in,
+    prose,
+)
 
 EARLIER: Final = -1
 """The place of what comes from an earlier summary."""
@@ -68,6 +75,8 @@ class Notes:
     rules: list[Statement] = field(default_factory=list)
     choices: list[Statement] = field(default_factory=list)
     plan: list[Statement] = field(default_factory=list)
+    intents: list[Statement] = field(default_factory=list)
+    """What the assistant said last that it will do next, beside the plan."""
     plan_at: int = EARLIER
     step_numbers: dict[str, int] = field(default_factory=dict)
     finished: list[Statement] = field(default_factory=list)
@@ -102,6 +111,7 @@ class Notes:
         if self.goals:
             dropped = self.goals.pop()
             self.choices = [one for one in self.choices if one.at < dropped.at]
+            self.intents = []
             if self.plan_at >= dropped.at:
                 self.plan = []
 
@@ -146,6 +156,7 @@ class Notes:
 
         self.choices = [one for one in self.choices if stays(one)]
         self.plan = [one for one in self.plan if stays(one)]
+        self.intents = [one for one in self.intents if stays(one)]
         self.unfinished = [one for one in self.unfinished if stays(one)]
         for goal in self.goals[1:]:
             goal.wishes = [one for one in goal.wishes if stays(one)]
@@ -154,6 +165,7 @@ class Notes:
     def set_plan(self, steps: Iterable[str], at: int) -> None:
         """Put a plan in the place of the one before."""
         self.plan = [statement(one, at) for one in steps][:20]
+        self.intents = []
         self.plan_at = at
         self.step_numbers = {one.text: number for number, one in enumerate(self.plan, 1)}
         self.requests_since_plan = 0
@@ -161,17 +173,32 @@ class Notes:
     def settle(self, results: Iterable[Statement]) -> None:
         """Finish the steps that results name."""
         for result in results:
-            numbers = {int(next(group for group in match.groups() if group))
-                       for match in CUES.step.finditer(result.text)}  # fmt: skip
-            done = [
-                step
-                for step in self.plan
-                if self.step_numbers.get(step.text) in numbers or _covers(result.about, step.about)
-            ]
-            self.finish(done)
+            numbers = {
+                int(next(group for group in match.groups() if group))
+                for match in CUES.step.finditer(result.text)
+            }
+            self.finish(
+                [
+                    step
+                    for step in self.plan
+                    if self.step_numbers.get(step.text) in numbers
+                    or _covers(result.about, step.about)
+                ]
+            )
             self.unfinished = [
                 one for one in self.unfinished if not _covers(result.about, one.about)
             ]
+            self.intents = [one for one in self.intents if not _covers(result.about, one.about)]
+
+    def intend(self, sentences: Iterable[str], at: int) -> None:
+        """What the assistant will do next, in place of what it said so before.
+
+        What a step of the plan says already is left to that step.
+        """
+        new = [statement(one, at) for one in sentences]
+        self.intents = [
+            one for one in new if not any(_covers(one.about, step.about) for step in self.plan)
+        ]
 
     def finish(self, steps: list[Statement]) -> None:
         """Move steps, or what was begun, to what is finished."""
@@ -182,16 +209,19 @@ class Notes:
 
     def settle_by_calls(self) -> None:
         """Finish the steps whose file was edited or whose command succeeded since the plan."""
-        edited = {path for path, one in self.progress.edits.items() if one.at >= self.plan_at
-                  and one.at != EARLIER}  # fmt: skip
-        ran = [one.text for one in self.progress.commands.values() if one.at >= self.plan_at]
+        edits = self.progress.edits
+        commands = self.progress.commands.values()
         files = [set(code_in(one.text)) | set(paths_in(one.text)) for one in self.plan]
         named = [path for paths in files for path in paths]
         done = []
         for step, quoted in zip(self.plan, files, strict=True):
-            by_edit = any(path in edited and named.count(path) == 1 for path in quoted)
+            by_edit = any(
+                path in edits and edits[path].at >= max(step.at, 0) and named.count(path) == 1
+                for path in quoted
+            )
             by_command = any(
-                " " in one and any(one in command for command in ran) for one in quoted
+                " " in one and any(one in ran.text for ran in commands if ran.at >= step.at)
+                for one in quoted
             )
             if by_edit or by_command:
                 done.append(step)
@@ -203,9 +233,9 @@ def unlabelled(text: str) -> str:
     return _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
 
 
-def statement(text: str, at: int) -> Statement:
-    """The text as a statement."""
-    line = prose(text)
+def statement(text: str, at: int, limit: int = LONGEST_STATEMENT) -> Statement:
+    """The text as a statement of at most ``limit`` characters."""
+    line = prose(text, limit)
     return Statement(line, at, features(line))
 
 

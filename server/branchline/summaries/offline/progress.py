@@ -35,7 +35,7 @@ _EXPLORING = re.compile(
     r"(?:ls|cat|head|tail|grep|egrep|rg|find|fd|pwd|wc|which|echo|printf|cd|tree|stat|file|diff|sort"
     r"|uniq|cut|awk|less|more|env|export|set|source|true|test|sleep|ps|du|df|date|tee|xargs|jq|column"
     r"|sed|type|whoami|hostname|uname|git (?:status|diff|log|show|branch|blame|ls-files|rev-parse"
-    r"|remote|fetch))"
+    r"|remote|fetch)|(?:npm|pnpm|yarn|pip3?) (?:ls|list|show|view|freeze|outdated)|cargo tree)"
 )
 _CHECK = re.compile(
     r".*(?:test|check|build|lint|tsc|mypy|pyright|ruff|flake8|tox|nox|jest|vitest|mocha|spec|compile"
@@ -313,17 +313,15 @@ def command_of(call: Entry) -> str | None:
 
 def runs_in(command: str) -> Iterator[Run]:
     """The programs that a command line runs, in order."""
-    words: list[str] = []
     segment: list[str] = []
     tokens = [match[0] for match in _SEGMENT.finditer(command[:_LONGEST_COMMAND])]
     for token in (*tokens, ";"):
         if token not in _SEPARATORS:
             segment.append(token)
             continue
-        words = "".join(segment).split()
-        segment.clear()
-        if run := _run(words):
+        if run := _run("".join(segment).split()):
             yield run
+        segment.clear()
 
 
 def _run(words: list[str]) -> Run | None:

@@ -124,7 +124,8 @@ class _Reader:
         """Take in one sentence of the user; say whether it is a wish."""
         notes = self.notes
         if CUES.consent.search(sentence) or CUES.acknowledged.search(sentence):
-            if notes.question is not None and CUES.consent.search(sentence):
+            agreed = notes.question is not None and CUES.consent.search(sentence)
+            if agreed and notes.question is not None and notes.question.about:
                 notes.choose(f"Agreed: {notes.question.text}", at)
             return False
         asks = _is_question(sentence)
@@ -230,7 +231,7 @@ class _Reader:
             if _is_question(sentence):
                 notes.question = statement(sentence, at)
                 continue
-            if CUES.choice.search(sentence):
+            if CUES.choice.search(sentence) and not is_trouble:
                 notes.turn_down(sentence)
                 notes.choose(sentence, at)
             elif is_open and not is_plan:
@@ -249,8 +250,7 @@ class _Reader:
         if steps:
             notes.set_plan(steps, at)
         if ends_turn:
-            if not steps and planned:
-                notes.set_plan(planned, at)
+            notes.intend(planned, at)
             self._end_turn(results + self._result_items(lines, listed, results, at), unfinished)
         elif stated:
             keep(notes.attempts, statement(stated[0], at))

@@ -20,18 +20,19 @@ LANGUAGES: Final = (ENGLISH, GERMAN, CHINESE, JAPANESE)
 
 STOP_WORDS: Final = frozenset(
     {
-        "aber", "about", "after", "again", "all", "alle", "als", "also", "and", "any", "are",
-        "auch", "auf", "aus", "been", "bei", "bitte", "but", "can", "could", "das", "dass",
-        "dem", "den", "der", "des", "did", "die", "does", "done", "ein", "eine", "einem",
-        "einen", "einer", "for", "from", "für", "get", "haben", "had", "has", "hat", "have",
-        "her", "his", "how", "ich", "ihr", "into", "ist", "its", "jetzt", "just", "kann",
-        "kein", "keine", "like", "make", "many", "may", "mehr", "mit", "more", "muss", "must",
-        "nach", "need", "neue", "neuen", "new", "nicht", "noch", "not", "now", "nur", "oder",
-        "one", "only", "our", "out", "over", "please", "sein", "should", "sich", "sie", "sind",
-        "soll", "some", "step", "such", "than", "that", "the", "their", "them", "then", "there",
-        "these", "they", "this", "und", "use", "used", "using", "very", "vom", "von", "want",
-        "war", "was", "way", "wenn", "were", "what", "when", "where", "which", "while", "wie",
-        "will", "wir", "wird", "with", "without", "would", "you", "your", "zum", "zur",
+        "aber", "about", "after", "again", "ahead", "all", "alle", "als", "also", "and", "any",
+        "are", "auch", "auf", "aus", "been", "begin", "bei", "bitte", "but", "can", "continue",
+        "could", "das", "dass", "dem", "den", "der", "des", "did", "die", "does", "done", "ein",
+        "eine", "einem", "einen", "einer", "for", "from", "für", "get", "haben", "had", "has",
+        "hat", "have", "her", "his", "how", "ich", "ihr", "into", "ist", "its", "jetzt", "just",
+        "kann", "kein", "keine", "like", "make", "many", "may", "mehr", "mit", "more", "muss",
+        "must", "nach", "need", "neue", "neuen", "new", "next", "nicht", "noch", "not", "now",
+        "nur", "oder", "one", "only", "our", "out", "over", "please", "proceed", "sein",
+        "shall", "should", "sich", "sie", "sind", "soll", "sollen", "some", "start", "step",
+        "such", "than", "that", "the", "their", "them", "then", "there", "these", "they",
+        "this", "und", "use", "used", "using", "very", "vom", "von", "want", "war", "was",
+        "way", "wenn", "were", "what", "when", "where", "which", "while", "wie", "will", "wir",
+        "wird", "with", "without", "would", "you", "your", "zum", "zur",
     }
 )  # fmt: skip
 """Words that say nothing of what a sentence is about."""

@@ -12,7 +12,8 @@ ENGLISH: Final = Language(
           (?:always|never)\b(?!\s(?:mind|fail|fails|failed|crash\w*|works?|worked|been|know
         |again))
         | \b(?:is|are|be)\s(?:never|always)\s\w+ed\b | \b(?:is|are)\snot\sto\sbe\b
-        | \bI\s(?:want|need)\sno\b | \b(?:I|we)\s(?:do\snot|don['’]t)\swant\b | ^tests?\sfirst\b
+        | \b(?:everywhere|throughout)\b | \bI\s(?:want|need)\sno\b
+        | \b(?:I|we)\s(?:do\snot|don['’]t)\swant\b | ^tests?\sfirst\b
         | ^(?:all|every)\s\w+\s(?:in|with|via)\b(?![^.]*\b(?:fail\w*|is|are|broke\w*)\b)
         | \b(?:minimum|maximum|limit|target|baseline|deadline)\s(?:\w+\s)?is\b
         | \b(?:prefer(?:s|red|ably)?|preference|would\srather|I['’]d\srather)\b
@@ -100,7 +101,7 @@ ENGLISH: Final = Language(
         |cool|well\sdone|lgtm|looks\sgood|awesome|excellent|wow|continue|go\son|carry\son|hi|hello
         |keep\s(?:going|it\sup)|amazing|brilliant|lovely|good\smorning)
         (?:[\s,]+(?:you|so|very|much|work|job|again|for|that|all|your|the|help|it|really|everyone
-        |please|there|one|stuff|a|lot|as|always|now|then))*\W*$
+        |ok|okay|continue|go|on|carry|great|perfect|please|there|one|stuff|a|lot|as|always|now|then))*\W*$
     """,
     works=r"""
         ^(?:\W*(?:ok|okay|great|perfect|nice|yes|thanks?|thank\syou|good|cool|wow|now|and)\b\W*)*

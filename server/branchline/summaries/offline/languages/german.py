@@ -21,7 +21,7 @@ GERMAN: Final = Language(
           |vermeide)
         | \bnicht\s(?:ändern|anfassen|verändern|löschen|verwenden|benutzen|umbenennen|anrühren
           |committen|überschreiben|nutzen|mehr\sals)\b
-        | \bin\sRuhe\b | \bbitte\s(?:nur|auf|in|mit|ohne)\b
+        | \bin\sRuhe\b | \büberall\b | \bbitte\s(?:nur|auf|in|mit|ohne)\b
         | \bachte\b | \bstell\w*\b.*\bsicher\b | \b(?:Vorgabe|Regel)\sist\b
     """,
     small_talk=r"""
