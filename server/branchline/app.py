@@ -1,7 +1,7 @@
 """Composition: the service, the handlers and a connection put together into a program."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,32 @@ import anyio
 
 from branchline.handlers import HANDLERS
 from branchline.handlers.connection import Connection
-from branchline.service.client import Client
+from branchline.service.client import Client, ClientFailure, Progress
+from branchline.service.jobs import Jobs
 from branchline.service.registry import Registry
-from branchline.wire.server import BranchlineServer, serve_connection
+from branchline.service.summarising import Drafts
+from branchline.wire.server import BranchlineServer, ClientError, serve_connection
 from branchline.wire.transport import Transport
 
 
 class ClientConnection:
-    """One client of the daemon: its server object, and what its life means to the service."""
+    """One client of the daemon: its server object, and what its life means to the service.
 
-    def __init__(self, registry: Registry, transport: Transport, *, watch_parent: bool) -> None:
+    It is the service's `Port` to that client.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        jobs: Jobs,
+        drafts: Drafts,
+        transport: Transport,
+        *,
+        watch_parent: bool,
+    ) -> None:
         self._registry = registry
-        self._client = Client(self._notify)
-        connection = Connection(self._client, registry)
+        self._client = Client(self)
+        connection = Connection(self._client, registry, jobs, drafts)
         self.server = BranchlineServer(
             {method: partial(handler, connection) for method, handler in HANDLERS.items()},
             self,
@@ -35,8 +48,11 @@ class ClientConnection:
         initialization_options: object,
         folders: list[str],
         capabilities: Mapping[str, Any],
+        client_name: str | None,
     ) -> None:
-        """Take over the client's settings and folders."""
+        """Take over the client's settings, folders, and what it offers."""
+        self._client.name = client_name
+        self._client.take_offer(capabilities)
         self._say(self._client.configure(initialization_options, list(map(Path, folders))))
 
     def folders_changed(self, folders: list[str]) -> None:
@@ -51,8 +67,22 @@ class ClientConnection:
         """End the client's subscriptions."""
         self._registry.leave(self._client)
 
-    def _notify(self, method: str, params: Mapping[str, Any]) -> None:
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Tell the client something."""
         self.server.notify(method, params)
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Ask the client something."""
+        try:
+            return await self.server.ask(method, params)
+        except ClientError as error:
+            raise ClientFailure(method) from error
+
+    def begin_progress(
+        self, token: str | int, title: str, on_cancel: Callable[[], object]
+    ) -> Progress:
+        """Show the client the progress of work."""
+        return self.server.begin_progress(token, title, on_cancel)
 
     def _say(self, problems: Sequence[str]) -> None:
         for problem in problems:
@@ -64,7 +94,7 @@ async def serve_stdio(transport: Transport) -> int:
     async with anyio.create_task_group() as tasks:
         registry = Registry(os.environ, tasks)
         try:
-            connection = ClientConnection(registry, transport, watch_parent=True)
+            connection = ClientConnection(registry, Jobs(), Drafts(), transport, watch_parent=True)
             code = await serve_connection(connection.server)
         finally:
             tasks.cancel_scope.cancel()

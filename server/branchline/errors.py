@@ -9,8 +9,11 @@
     ├── LeafChanged (4004)         the leaf is not where the client thinks
     ├── FileChanged (4005)         the file was replaced, truncated or deleted under us
     ├── ReadOnly (4006)            this session may not be written
+    ├── Busy (4007)                another summary of this session is under way
     ├── StorageFailure (4008)      disk full, no permission, I/O error; nothing was added
-    └── SummaryFailed (4010)       no usable summary came; nothing was stored
+    ├── NothingToCompact (4009)    the branch was compacted already, or is too small
+    ├── SummaryFailed (4010)       no usable summary came; nothing was stored
+    └── CancelledByClient (4011)   the client that was asked for a summary said no
 
 The message names the thing, the numbers and what to do; `facts` carries the same as data.
 No message or fact ever holds session text, a key or a traceback.
@@ -149,6 +152,44 @@ class StorageFailure(BranchlineError):
         )
 
 
+class Busy(BranchlineError):
+    """Another summary of this session is under way. ``job`` is what it is."""
+
+    code = 4007
+    kind = "busy"
+
+    def __init__(self, job: dict[str, object]) -> None:
+        super().__init__(
+            f"This session is busy with job {job['id']} ({job['kind']}): wait for it or cancel it",
+            job=job,
+        )
+
+
+class NothingToCompact(BranchlineError):
+    """There is nothing that a summary could take the place of."""
+
+    code = 4009
+    kind = "nothingToCompact"
+
+    def __init__(self, tokens: int, keep_recent_tokens: int) -> None:
+        super().__init__(
+            f"There is nothing to compact: the context has about {tokens} tokens, of which the "
+            f"newest {keep_recent_tokens} are kept as they are",
+            tokens=tokens,
+            keepRecentTokens=keep_recent_tokens,
+        )
+
+
+class CancelledByClient(BranchlineError):
+    """The client answered the request for a summary with ``cancel``."""
+
+    code = 4011
+    kind = "cancelledByClient"
+
+    def __init__(self) -> None:
+        super().__init__("The client cancelled the summary: nothing was stored")
+
+
 class SummaryFailed(BranchlineError):
     """A provider refused, failed, or gave a text that cannot be used. Nothing was stored.
 
@@ -163,7 +204,8 @@ class SummaryFailed(BranchlineError):
         self, provider: str, problem: str, *, status: int | None = None, retryable: bool = False
     ) -> None:
         super().__init__(
-            f"The summary failed: {provider} {problem}; nothing was stored",
+            f"The summary failed: {provider} {problem}; nothing was stored"
+            + ("" if provider == "offline" else " (the summarizer offline needs no model)"),
             provider=provider,
             status=status,
             retryable=retryable,

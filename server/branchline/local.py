@@ -10,8 +10,10 @@ import anyio
 from branchline.errors import BranchlineError
 from branchline.handlers import HANDLERS
 from branchline.handlers.connection import Connection
-from branchline.service.client import Client
+from branchline.service.client import Client, Silence
+from branchline.service.jobs import Jobs
 from branchline.service.registry import Registry
+from branchline.service.summarising import Drafts
 
 
 def run_method(method: str, params: object, folders: Sequence[Path]) -> Any:
@@ -23,10 +25,11 @@ def run_method(method: str, params: object, folders: Sequence[Path]) -> Any:
     async def answer() -> object:
         async with anyio.create_task_group() as tasks:
             registry = Registry(os.environ, tasks)
-            client = Client(lambda _method, _params: None)
+            client = Client(Silence())
             client.configure(None, folders)
             try:
-                result = await HANDLERS[method](Connection(client, registry), params)
+                connection = Connection(client, registry, Jobs(), Drafts())
+                result = await HANDLERS[method](connection, params)
             finally:
                 tasks.cancel_scope.cancel()
                 registry.close()

@@ -14,9 +14,12 @@ import anyio
 import pytest
 
 from branchline.log.session_file import SessionFile
-from branchline.service.actions import Switch, append, switch_leaf
-from branchline.service.client import Client
+from branchline.service.actions import append
+from branchline.service.client import Client, Silence
+from branchline.service.jobs import Jobs
 from branchline.service.session import Session
+from branchline.service.summarising import Drafts
+from branchline.service.switching import Switch, switch_leaf
 from branchline.tree.context import build_context
 from branchline.tree.drawing import Drawing, View
 from branchline.tree.index import Tree
@@ -128,7 +131,7 @@ async def opened(path: Path) -> AsyncIterator[tuple[Session, Client]]:
     """A session open in the service, with a client that subscribes to it."""
     file = SessionFile(path, path.parent / "locks", verify_up_to=0)
     session = Session(path, file.header, file, path.parent / "locks", lambda *_: None)
-    client = Client(lambda *_: None, {})
+    client = Client(Silence(), {})
     client.configure({"durability": "flush"})
     session.subscribers.add(client)
     try:
@@ -157,7 +160,7 @@ async def fastest_switch(path: Path) -> float:
         for _ in range(CHANGES):
             started = time.process_time()
             for end in ends:
-                await switch_leaf(session, client, Switch(end, "at"))
+                await switch_leaf(Jobs(), Drafts(), session, client, Switch(end, "at"))
             times.append(time.process_time() - started)
     return min(times)
 

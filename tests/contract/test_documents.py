@@ -96,8 +96,8 @@ def described(field: "dataclasses.Field[object]") -> str:
     if value is ABSENT:
         return "absent"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        items = dataclasses.asdict(value).items()
-        value = {key: item for key, item in items if item is not None}
+        own = [(one, getattr(value, one.name)) for one in dataclasses.fields(value)]
+        value = {one.name: item for one, item in own if item != one.default}
     return f"`{json.dumps(value)}`"
 
 

@@ -27,8 +27,10 @@ from branchline.handlers import HANDLERS
 from branchline.handlers.connection import Connection
 from branchline.log.rewrite import rewrite
 from branchline.log.session_file import SessionFile
-from branchline.service.client import Client
+from branchline.service.client import Client, Silence
+from branchline.service.jobs import Jobs
 from branchline.service.registry import Registry
+from branchline.service.summarising import Drafts
 from branchline.tree.index import Tree
 from branchline.wire.methods import AppendParams
 
@@ -134,7 +136,7 @@ def _append_until_killed(path: str, seed: str, room: int | None) -> None:
     async def work() -> None:
         async with anyio.create_task_group() as tasks:
             registry = Registry(os.environ, tasks)
-            connection = Connection(Client(lambda _method, _params: None), registry)
+            connection = Connection(Client(Silence()), registry, Jobs(), Drafts())
             for number in count():
                 entry_id = f"{seed}-{number:03}"
                 entries = [entry_of(entry_id)]

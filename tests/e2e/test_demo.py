@@ -18,9 +18,11 @@ def test_the_demo_shows_each_step_and_touches_nothing_of_the_user(tmp_path: Path
         timeout=80,  # four times what it promises
     )
     assert (walk.returncode, walk.stderr) == (0, "")
-    for number in range(1, 8):
+    for number in range(1, 10):
         assert f"\n{number}. " in walk.stdout
     assert walk.stdout.count("◀ here") == 2
+    assert walk.stdout.count("| ## Goal") == 2
+    assert " tokens before, " in walk.stdout
     assert "\x1b" not in walk.stdout
     (session,) = temporary.glob("branchline-demo-*/sessions/*.jsonl")
     assert f"tree {session}\n" in walk.stdout

@@ -259,6 +259,35 @@ def test_ten_updates_stay_bounded() -> None:
     assert "First: Add feature number 0 0" in text
 
 
+BRIDGES = {
+    "ours": f"\n\n{sections.BRIDGE_HEADING}\n\n",
+    "as Pi heads it": "\n\n---\n\n**Turn Context (split turn):**\n\n",
+}
+
+
+@pytest.mark.parametrize("heading", BRIDGES.values(), ids=BRIDGES)
+def test_the_bridge_of_the_earlier_summary_is_read_like_the_rest_of_it(heading: str) -> None:
+    turn = Talk().user("Port the parser.").edit("parser.py", text="I'll port it.")
+    turn.run("pytest", "E  TypeError: x", error=True)
+    previous = english().text() + heading + turn.text("turnPrefix")
+    text = Talk().edit("parser.py").run("make lint").text(previous=previous)
+    found = parse(text, "compaction").sections
+    assert in_short(found["Goal"])[0] == "Now: Port the parser."
+    assert "Edited `parser.py`" in found["Done"]
+    assert "`pytest` failed: `TypeError: x`" in found["Blocked"]
+    for junk in ("Turn in Progress", "Turn Context", "Request", "Done So Far", "for the Rest"):
+        assert junk not in text
+    mended = Talk().run("pytest", "3 passed").sections(previous=previous)
+    assert "pytest` failed" not in mended["Blocked"]
+
+
+def test_a_bridge_alone_is_read_too() -> None:
+    turn = Talk().user("Port the parser.").edit("parser.py").text("turnPrefix")
+    found = Talk().sections(previous=f"{sections.BRIDGE_HEADING}\n\n{turn}")
+    assert found["Goal"] == "- Port the parser."
+    assert "Edited `parser.py`" in found["Done"]
+
+
 def test_pinned_branches_leave_their_gist() -> None:
     branch = english().without_results().text("branch")
     talk = Talk().user("Go on.")

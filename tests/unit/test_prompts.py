@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchline.summaries.prompts import CUT_OFF, MALFORMED, build, prompt_tokens
-from branchline.summaries.sections import SECTIONS, outline
+from branchline.summaries.sections import BRIDGE_HEADING, SECTIONS, outline
 from branchline.summaries.writer import SummaryKind, SummaryRequest
 
 KINDS: tuple[SummaryKind, ...] = ("compaction", "turnPrefix", "branch")
@@ -59,6 +59,13 @@ def test_an_update_has_the_earlier_summary_and_says_what_to_do_with_it() -> None
     task = prompt.partition("[log-1 end]")[2]
     assert 'The passage "earlier checkpoint" covers' in task
     assert "Drop or put right what was corrected" in task
+
+
+def test_an_update_is_told_of_the_turn_that_the_earlier_summary_ends_in() -> None:
+    plain = build(request(previous="## Goal\nold goal"))[1]
+    bridged = build(request(previous=f"## Goal\nold goal\n\n{BRIDGE_HEADING}\n\n## Request\nx"))[1]
+    assert "Work it into the sections" not in plain
+    assert "Work it into the sections" in bridged.partition("[log-1 end]")[2]
 
 
 def test_pinned_branch_summaries_are_given_as_such() -> None:

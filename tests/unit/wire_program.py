@@ -46,6 +46,7 @@ class Owner:
         initialization_options: object,
         folders: list[str],
         capabilities: Mapping[str, Any],
+        client_name: str | None,
     ) -> None:
         await asyncio.sleep(0)
         if self.hangs:

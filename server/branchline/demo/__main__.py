@@ -18,10 +18,8 @@ from branchline import codec
 from branchline.demo.client import Client, DaemonError, DaemonGone
 from branchline.terminal.rows import draw_rows, plain_text, short_count
 
-WHY_WE_LEAVE: Final = (
-    "The streaming import works: 12.2 s and 22 MB for 2.1 million customers, 9 tests pass. "
-    "Left to see what pandas would do on a larger server."
-)
+KEEP_RECENT_TOKENS: Final = 500
+SHOWN_LINES: Final = 12
 QUESTION: Final = "We may get a server with 8 GB. Would pandas in chunks be worth it then?"
 
 
@@ -87,16 +85,19 @@ def show_branches(walk: Walk) -> None:
 
 
 def switch_branch(walk: Walk) -> None:
-    """Go to the longest other branch, and take along a note of what we leave."""
+    """Go to the longest other branch, and take along what was learnt on the one we leave."""
     others = [branch for branch in walk.branches if not branch["active"]]
     target = max(others, key=lambda branch: int(branch["messageCount"]))
     answer = walk.ask(
         "session/switchLeaf",
         targetId=target["tipId"],
         position="at",
-        summary={"mode": "text", "text": WHY_WE_LEAVE},
+        summary={"mode": "write", "summarizer": "offline"},
         expectedLeafId=walk.leaf_id,
     )
+    plan = answer["plan"]
+    say(f"{plan['messageCount']} messages left behind, {short_count(plan['tokens'])} tokens:")
+    show_text(answer["summary"])
     expect(answer["previousLeafId"] == walk.leaf_id, "the old leaf in the answer")
     expect(answer["leafId"] == answer["summaryEntryId"], "the summary as the new leaf")
     walk.leaf_id = answer["leafId"]
@@ -117,14 +118,41 @@ def append_message(walk: Walk) -> None:
     draw(walk)
 
 
+def compact(walk: Walk) -> None:
+    """Put a summary in the place of all but the newest messages, without a model."""
+    answer = walk.ask("session/compact", keepRecentTokens=KEEP_RECENT_TOKENS, summarizer="offline")
+    plan = answer["plan"]
+    expect(answer["leafId"] == answer["entryId"], "the compaction as the new leaf")
+    expect(answer["tokensAfter"] < plan["tokensBefore"], "a smaller context")
+    busy = [params["job"] for name, params in walk.client.notifications if name == "session/busy"]
+    expect(busy[-1] is None, "an end of the work before the answer")
+    say(
+        f"{short_count(plan['tokensBefore'])} tokens before, "
+        f"{short_count(answer['tokensAfter'])} after: {len(plan['summarized'])} messages "
+        f"summarised, {len(plan['kept'])} kept"
+    )
+    show_text(answer["summary"])
+    walk.leaf_id = answer["leafId"]
+
+
+def show_text(text: str) -> None:
+    """Print the beginning of a summary."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    for line in lines[:SHOWN_LINES]:
+        say(f"| {line if len(line) <= 90 else line[:89] + '…'}")
+    say(f"| … {len(lines) - SHOWN_LINES} more lines")
+
+
 STEPS: Final[tuple[tuple[str, Callable[[Walk], None]], ...]] = (
     ("Which sessions are there?", list_sessions),
     ("The session as a tree", open_session),
     ("What the model sees here", show_context),
     ("The branches", show_branches),
-    ("Move to the other branch and leave a note", switch_branch),
+    ("Move to the other branch, with a summary of this one", switch_branch),
     ("Go on there", append_message),
     ("What the model sees now", show_context),
+    ("Compact: a summary in the place of the past", compact),
+    ("What the model sees after that", show_context),
 )
 
 

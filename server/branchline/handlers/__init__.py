@@ -4,7 +4,7 @@ One file per family; `HANDLERS` is the table that `app` binds to a connection. A
 nothing: rules live in `service` and below.
 """
 
-from branchline.handlers import changes, sessions, views
+from branchline.handlers import changes, sessions, summaries, views
 from branchline.handlers.connection import Handler
 
 HANDLERS: dict[str, Handler] = {
@@ -18,7 +18,10 @@ HANDLERS: dict[str, Handler] = {
     "session/label": changes.label,
     "session/rename": changes.rename,
     "session/edit": changes.edit,
-    "session/switchLeaf": changes.switch_leaf,
+    "session/switchLeaf": summaries.switch,
+    "session/compact": summaries.compaction,
+    "session/summarizer": summaries.summarizer,
+    "session/cancel": summaries.cancel,
     "session/repair": changes.repair,
     "session/tree": views.tree,
     "session/locate": views.locate,

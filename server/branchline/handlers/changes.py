@@ -4,14 +4,13 @@ from typing import Any
 
 from branchline.handlers.connection import Connection
 from branchline.service import actions
-from branchline.service.session import Session, Written
+from branchline.service.session import Written
 from branchline.wire.methods import (
     AppendParams,
     EditParams,
     LabelParams,
     RenameParams,
     SessionParams,
-    SwitchLeafParams,
 )
 
 Result = dict[str, Any]
@@ -54,36 +53,6 @@ async def edit(connection: Connection, params: EditParams) -> Result:
     return {"entryId": written.entries[0]["id"], **_position(written)}
 
 
-async def switch_leaf(connection: Connection, params: SwitchLeafParams) -> Result:
-    """``session/switchLeaf``."""
-    session = await connection.session(params.session)
-    switch = actions.Switch(
-        target_id=params.target_id,
-        position=params.position,
-        mode=params.summary.mode,
-        text=params.summary.text,
-        label=params.label,
-        expected_leaf_id=params.expected_leaf_id,
-    )
-    if params.dry_run:
-        plan = await session.read(lambda: actions.plan_switch(session, session.tree, switch))
-        written, summary, previous = None, None, session.leaf_id
-    else:
-        done = await actions.switch_leaf(session, connection.client, switch)
-        plan, written, summary = done.plan, done.written, done.summary
-        previous = done.previous_leaf_id
-    return {
-        "leafId": written.leaf_id if written else session.leaf_id,
-        "previousLeafId": previous,
-        "revision": written.revision if written else session.revision,
-        "summaryEntryId": summary["id"] if summary else None,
-        "summary": summary["summary"] if summary else None,
-        "draftId": None,
-        "editorContent": plan.editor,
-        "plan": _plan(session, connection, plan),
-    }
-
-
 async def repair(connection: Connection, params: SessionParams) -> Result:
     """``session/repair``."""
     session = await connection.session(params.session)
@@ -91,22 +60,6 @@ async def repair(connection: Connection, params: SessionParams) -> Result:
     warnings = await session.read(session.warnings)
     kept = None if backup is None else str(backup)
     return {"backup": kept, "warnings": [one.as_json() for one in warnings]}
-
-
-def _plan(session: Session, connection: Connection, plan: actions.Plan) -> Result:
-    tree = session.tree
-    return {
-        "commonAncestorId": tree.id_of(plan.common_ancestor),
-        "leaving": [tree.ids[ordinal] for ordinal in plan.leaving],
-        "summarized": None,
-        "messageCount": actions.leaving_messages(tree, plan),
-        "tokens": actions.leaving_tokens(tree, plan),
-        "readFiles": None,
-        "modifiedFiles": None,
-        "targetUsage": session.usage(connection.client, plan.new_leaf),
-        "summarizer": None,
-        "promptTokens": None,
-    }
 
 
 def _position(written: Written) -> Result:

@@ -55,6 +55,7 @@ class Session(SessionView):
     Attributes (beside those of the view):
         subscribers: the clients that are told of changes.
         gone: whether the session was let go and must not be used any more.
+        at_work: whether a summary of it is being written.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Session(SessionView):
         super().__init__(path, header, file)
         self.subscribers: set[Client] = set()
         self.gone = False
+        self.at_work = False
         self._locks = locks
         self._lost = lost
         self._queue = anyio.Lock()
@@ -97,8 +99,8 @@ class Session(SessionView):
 
     @property
     def busy(self) -> bool:
-        """Whether a change or a reading is under way."""
-        return self._queue.locked()
+        """Whether a change, a reading or a summary is under way."""
+        return self.at_work or self._queue.locked()
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -208,6 +210,13 @@ class Session(SessionView):
 
     # --- writing -----------------------------------------------------------------------------
 
+    def require_writable(self, client: Client) -> None:
+        """Raise `ReadOnly` if this client may not write to this session."""
+        if self.path in client.read_only:
+            raise ReadOnly(self.path, "it was opened so")
+        if self.read_only_because is not None:
+            raise ReadOnly(self.path, self.read_only_because)
+
     async def change(
         self,
         client: Client,
@@ -224,8 +233,7 @@ class Session(SessionView):
         Raises `LeafChanged`, `ReadOnly`, `FileChanged`, `StorageFailure`, and what ``prepare``
         raises; then nothing was written.
         """
-        if self.path in client.read_only:
-            raise ReadOnly(self.path, "it was opened so")
+        self.require_writable(client)
         async with self._turn():
             with anyio.CancelScope(shield=True):
                 written = await self._change(client, prepare, expected_leaf_id)
@@ -237,8 +245,6 @@ class Session(SessionView):
         prepare: Callable[[Tree], Addition | None],
         expected: str | Absent | None,
     ) -> Written:
-        if self.read_only_because is not None:
-            raise ReadOnly(self.path, self.read_only_because)
         if self.file is None:
             return await self._create(client, prepare, expected)
         if self.file.needs_upgrade:
@@ -329,13 +335,12 @@ class Session(SessionView):
         Gives None, and touches nothing, if nothing is wrong that this could mend. Raises
         `ReadOnly`.
         """
-        if self.path in client.read_only:
-            raise ReadOnly(self.path, "it was opened so")
+        self.require_writable(client)
         await self.verify(pause_seconds=0)
         async with self._turn():
             with anyio.CancelScope(shield=True):
-                if self.read_only_because is not None or self.file is None:
-                    raise ReadOnly(self.path, self.read_only_because or "it has no file yet")
+                if self.file is None:
+                    raise ReadOnly(self.path, "it has no file yet")
                 await self._ingest(await to_thread.run_sync(self.file.read_tail))
                 found = {one.code for one in self.warnings(at_leaf=False)}
                 backup = await self._replace_file() if found & MENDED else None

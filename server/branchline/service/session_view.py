@@ -117,6 +117,10 @@ class SessionView:
             "due": tokens > window - reserve,
         }
 
+    def model(self, leaf: int) -> dict[str, Any] | None:
+        """The last model on the path to a leaf, ``{provider, modelId}``."""
+        return self._meter.model(leaf)
+
     def context_states(self, client: Client) -> dict[int, Any]:
         """What the model is sent of each entry on the path to the leaf, by ordinal."""
         pinned = client.settings.branch_summary.pinned_tokens

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from branchline import codec
-from branchline.summaries.sections import outline
+from branchline.summaries.sections import outline, split_bridges
 from branchline.summaries.transcript import Passage, fenced, fit, shortened
 from branchline.summaries.writer import SummaryKind, SummaryRequest
 from branchline.tree.tokens import CHARACTERS_PER_TOKEN
@@ -55,6 +55,10 @@ checkpoint that takes its place. Nobody will see the earlier one again, so keep 
 still holds, with its exact words where they are exact. Move what has been finished since from \
 planned or in progress to done. Drop or put right what was corrected, taken back, answered or \
 overtaken. Add what is new."""
+
+_BRIDGE: Final = """\
+The part under "The Turn in Progress" of the earlier checkpoint tells how the turn began that the \
+other passages go on with. Work it into the sections of the form."""
 
 _PINNED: Final = """\
 The passages "earlier branch summary" tell what was learnt on branches that were left before. Keep \
@@ -123,6 +127,8 @@ def _task(request: SummaryRequest, complaint: str | None) -> str:
         parts = [_TASKS[request.kind]]
         if request.previous is not None:
             parts.append(_UPDATE)
+            if split_bridges(request.previous)[1]:
+                parts.append(_BRIDGE)
         if request.pinned:
             parts.append(_PINNED)
         if instructions:

@@ -17,6 +17,8 @@ from typing import Final
 from branchline.summaries.writer import SummaryKind
 
 NONE_TEXT: Final = "(none)"
+BRIDGE_HEADING: Final = "## The Turn in Progress"
+"""The line between a checkpoint and the bridge over the beginning of a split turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,12 @@ def outline(kind: SummaryKind) -> str:
     return "\n\n".join(blocks)
 
 
+def split_bridges(text: str) -> tuple[str, list[str]]:
+    """The checkpoint of a stored summary, and the bridges behind it; Pi's heading is known too."""
+    head, *bridges = _BRIDGE.split(text)
+    return head, bridges
+
+
 def strip_file_lists(text: str) -> str:
     """The text without the ``<read-files>`` and ``<modified-files>`` blocks at its end."""
     text = text.rstrip()
@@ -261,6 +269,9 @@ def _heading(section: Section) -> str:
 
 # --- reading ---------------------------------------------------------------------------------
 
+_BRIDGE = re.compile(
+    rf"^(?:{BRIDGE_HEADING}|(?:---\n+)?\*\*Turn Context \(split turn\):\*\*)[ \t]*$", re.MULTILINE
+)
 _LONGEST_TITLE = 80  # characters of a line that can be a title; what is longer is prose
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?!#)\s*(\S.*)")
 _BOLD = re.compile(

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 from branchline.entries import Entry
 
 SummaryKind = Literal["compaction", "turnPrefix", "branch"]
-"""A checkpoint of the history; a bridge over the beginning of a split turn; a branch left behind."""
+"""A checkpoint; a bridge over the beginning of a split turn; a branch left behind."""
 
 WriterKind = Literal["client", "openai", "offline"]
 

@@ -21,10 +21,12 @@ class Lifecycle(Protocol):
         initialization_options: object,
         folders: list[str],
         capabilities: Mapping[str, Any],
+        client_name: str | None,
     ) -> None:
         """The client introduced itself.
 
-        ``folders`` are absolute paths; options and capabilities are as the client sent them. A
+        ``folders`` are absolute paths; options and capabilities are as the client sent them;
+        ``client_name`` is what it calls itself. A
         `BranchlineError` becomes the answer, and the client may try again.
         """
         ...
@@ -58,6 +60,7 @@ class InitializeParams:
     root_uri: str | None = None
     root_path: str | None = None
     workspace_folders: list[Folder] | None = None
+    client_info: dict[str, Any] | None = None
     capabilities: dict[str, Any] = field(default_factory=dict)
 
 

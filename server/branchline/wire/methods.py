@@ -19,6 +19,10 @@ _LARGEST_INTEGER = 2**53 - 1  # beyond it a client written in JavaScript cannot 
 Limit = Annotated[int, Range(1, 20_000)]
 """How many rows, sessions or hits one answer may hold."""
 
+Tokens = Annotated[int, Range(0, _LARGEST_INTEGER)]
+
+Summarizer = Literal["auto", "client", "openai", "offline"]
+
 Offset = Annotated[int, Range(0, _LARGEST_INTEGER)]
 
 Filter = Literal["default", "noTools", "userOnly", "labeledOnly", "all"]
@@ -131,8 +135,12 @@ class ContextParams(SessionParams):
 class SummaryChoice:
     """What becomes of the branch that a move of the leaf leaves behind."""
 
-    mode: Literal["none", "text"]
+    mode: Literal["none", "text", "write"]
     text: str | None = None
+    draft_id: str | None = None
+    instructions: str | None = None
+    replace_instructions: bool = False
+    summarizer: Summarizer | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +152,31 @@ class SwitchLeafParams(SessionParams):
     summary: SummaryChoice = SummaryChoice(mode="none")
     label: str | None = None
     dry_run: bool = False
+    preview: bool = False
     expected_leaf_id: str | Absent | None = ABSENT
+    work_done_token: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactParams(SessionParams):
+    """Params of ``session/compact``."""
+
+    instructions: str | None = None
+    keep_recent_tokens: Tokens | None = None
+    summarizer: Summarizer | None = None
+    summary: str | None = None
+    draft_id: str | None = None
+    dry_run: bool = False
+    preview: bool = False
+    expected_leaf_id: str | Absent | None = ABSENT
+    work_done_token: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummarizerParams:
+    """Params of ``session/summarizer``."""
+
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,6 +315,34 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 ),
                 "Move the leaf, with or without a summary of the branch that is left.",
             ),
+            Method(
+                "session/compact",
+                CompactParams,
+                (
+                    "entryId",
+                    "leafId",
+                    "revision",
+                    "summary",
+                    "draftId",
+                    "tokensAfter",
+                    "summarizer",
+                    "usage",
+                    "plan",
+                ),
+                "Put a summary in the place of the branch's past.",
+            ),
+            Method(
+                "session/summarizer",
+                SummarizerParams,
+                ("use", "kind", "model", "host", "available"),
+                "Who writes summaries for this client.",
+            ),
+            Method(
+                "session/cancel",
+                SessionParams,
+                ("cancelled",),
+                "End the summary that is being written.",
+            ),
             Method("session/label", LabelParams, _POSITION, "Set or clear the label of an entry."),
             Method("session/rename", RenameParams, _POSITION, "Name the session."),
             Method(
@@ -350,9 +410,14 @@ NOTIFICATIONS: Mapping[str, Notification] = MappingProxyType(
                 "The file was replaced; open it again.",
             ),
             Notification(
-                "session/listChanged",
-                ("created", "changed", "deleted"),
-                "Sessions came, changed or went.",
+                "session/busy",
+                ("session", "job"),
+                "A summary is being written, or is not any more.",
+            ),
+            Notification(
+                "session/summaryText",
+                ("session", "jobId", "part", "delta"),
+                "A piece of a summary as it is written.",
             ),
         )
     }

@@ -4,6 +4,7 @@ A params class is a frozen, slotted, keyword-only dataclass. Its annotations are
 
     str  int  bool  dict[str, Any]  list[X]  Literal["a", "b"]  another params class
     X | None           null is allowed
+    str | int          either, as progress tokens are
     X | Absent | None  null and absence mean different things; the default is `ABSENT`
     Annotated[int, Range(0, 9)]      both ends included
     Annotated[list[X], NotEmpty()]   at least one item
@@ -190,9 +191,12 @@ def _choice(options: tuple[str, ...]) -> _Type:
 
 def _nullable(arguments: tuple[Any, ...]) -> _Type:
     members = [argument for argument in arguments if argument not in (types.NoneType, Absent)]
-    if len(members) != 1:
+    if set(members) == {str, int}:
+        inner = _token()
+    elif len(members) == 1:
+        inner = _type_of(members[0])
+    else:
         raise TypeError(f"{arguments} cannot be the type of a parameter")
-    inner = _type_of(members[0])
     if types.NoneType not in arguments:
         return inner
 
@@ -200,6 +204,16 @@ def _nullable(arguments: tuple[Any, ...]) -> _Type:
         return None if value is None else inner.read(value, place)
 
     return _Type(f"{inner.expected} or null", read)
+
+
+def _token() -> _Type:
+    def read(value: object, place: str) -> object:
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise token.refuse(value, place)
+        return value
+
+    token = _Type("a string or an integer", read)
+    return token
 
 
 def _annotated(annotation: Any, mark: object) -> _Type:

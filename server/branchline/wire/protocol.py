@@ -300,7 +300,13 @@ class BranchlineProtocol(LanguageServerProtocol):
             )
         )
         options = raw.get("initializationOptions") if isinstance(raw, dict) else None
-        await self._server.lifecycle.initialize(options, self.folders(), params.capabilities)
+        name = (params.client_info or {}).get("name")
+        await self._server.lifecycle.initialize(
+            options,
+            self.folders(),
+            params.capabilities,
+            name if isinstance(name, str) else None,
+        )
         if self._server.watch_parent and params.process_id is not None:
             self._parent_watch = asyncio.create_task(self._leave_with(params.process_id))
         return self._converter.unstructure(self._with_our_capabilities(result))

@@ -3,13 +3,16 @@
 Who made the handlers and what they do is not known here; `app` binds them to this client.
 """
 
+import asyncio
 import functools
 import logging
+import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
 from cattrs import Converter
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
@@ -32,6 +35,38 @@ _MESSAGE_TYPES: Mapping[MessageKind, types.MessageType] = {
 }
 
 _logger = logging.getLogger(__name__)
+
+
+class ClientError(Exception):
+    """The client answered a request of ours with an error."""
+
+
+class WorkDone:
+    """The progress of one piece of work (``$/progress``): begin, reports, and one end."""
+
+    def __init__(
+        self,
+        server: "BranchlineServer",
+        token: str | int,
+        title: str,
+        on_cancel: Callable[[], object],
+    ) -> None:
+        self._progress = server.work_done_progress
+        self._token = token
+        begin = types.WorkDoneProgressBegin(title=title, cancellable=True, percentage=0)
+        self._progress.begin(token, begin)
+        self._progress.tokens[token].add_done_callback(
+            lambda future: future.cancelled() and on_cancel()
+        )
+
+    def report(self, percent: int) -> None:
+        """So much is done."""
+        self._progress.report(self._token, types.WorkDoneProgressReport(percentage=percent))
+
+    def end(self) -> None:
+        """It is over."""
+        self._progress.tokens.pop(self._token, None)
+        self._progress.end(self._token, types.WorkDoneProgressEnd())
 
 
 class BranchlineServer(LanguageServer):
@@ -69,6 +104,30 @@ class BranchlineServer(LanguageServer):
     def notify(self, method: str, params: object) -> None:
         """Send one of our notifications; it arrives before any answer sent after it."""
         self.protocol.notify(method, params)
+
+    async def ask(self, method: str, params: object) -> Any:
+        """Ask the client; give its result as decoded JSON.
+
+        Raises `ClientError` if it answers with an error. Cancelling takes the question back.
+        """
+        message_id = str(uuid.uuid4())
+        future = self.protocol.send_request(method, params, msg_id=message_id)
+        try:
+            return await asyncio.wrap_future(future)
+        except JsonRpcException as error:
+            raise ClientError(f"{method}: {error.code}") from None
+        except asyncio.CancelledError:
+            self.notify(types.CANCEL_REQUEST, {"id": message_id})
+            raise
+
+    def begin_progress(
+        self, token: str | int, title: str, on_cancel: Callable[[], object]
+    ) -> "WorkDone":
+        """Show the client that work begins, under a token that it gave.
+
+        ``on_cancel`` is called if the person at the client ends it.
+        """
+        return WorkDone(self, token, title, on_cancel)
 
     def show_message(self, kind: MessageKind, text: str) -> None:
         """Show a line to the person at the editor (``window/showMessage``)."""

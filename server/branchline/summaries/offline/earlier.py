@@ -13,6 +13,7 @@ from branchline.summaries.offline.notes import (
     EARLIER,
     MAX_KEPT,
     NOW,
+    UNDER_WAY,
     Goal,
     Notes,
     Statement,
@@ -24,11 +25,14 @@ from branchline.summaries.offline.wording import code, code_in, prose, said, sen
 from branchline.tree.chat import BRANCH_INTRODUCTION
 
 WAITING: Final = "The user has to answer: "
+PLANNED: Final = "Planned: "
+DECIDED: Final = "Decided: "
 NAMED: Final = {"paths": "Paths: ", "identifiers": "Names: ", "urls": "URLs: "}
 """The lines of names, by attribute of `Names`; written by `layout` and read back here."""
 MENDED: Final = "Errors met and mended: "
 
 _ITEM = re.compile(r"[-*+]\s|\d{1,2}[.)]\s")
+_FAILED = re.compile(r"(`+).+?\1 failed\b")
 _LONGEST_ITEM = 1_200  # characters of an item that is taken over
 _BRANCH_ITEMS = 4  # items of one section that are taken over from one branch summary
 _BRANCH_TITLE = 120  # characters of a branch's goal in the line about it
@@ -36,6 +40,14 @@ _BRANCH_TITLE = 120  # characters of a branch's goal in the line about it
 
 def take_previous(notes: Notes, text: str) -> None:
     """Take in the summary that is to be updated, or a compaction on a branch."""
+    checkpoint, bridges = sections.split_bridges(sections.strip_file_lists(text))
+    if checkpoint.strip():
+        _take_checkpoint(notes, checkpoint)
+    for bridge in bridges:
+        _take_bridge(notes, bridge)
+
+
+def _take_checkpoint(notes: Notes, text: str) -> None:
     parsed = sections.parse(text, "compaction").sections
     if not parsed:
         notes.context += [statement(line.text, EARLIER) for line in said(text)][:20]
@@ -54,6 +66,29 @@ def take_previous(notes: Notes, text: str) -> None:
     notes.plan += [one for one in items(sections.NEXT_STEPS) if not one.text.startswith(WAITING)]
     for one in items(sections.CONTEXT):
         _take_context(notes, one)
+
+
+def _take_bridge(notes: Notes, text: str) -> None:
+    """Take in the beginning of a turn: what it was asked to do is the newest goal."""
+    parsed = sections.parse(text, "turnPrefix").sections
+    if not parsed:
+        notes.context += [statement(line.text, EARLIER) for line in said(text)][:20]
+        return
+    wishes = _items(parsed.get(sections.REQUEST.title, ""))
+    if wishes:
+        notes.goals.append(Goal(wishes, EARLIER))
+    notes.finished += _items(parsed.get(sections.DONE_SO_FAR.title, ""))
+    for one in _items(parsed.get(sections.REST.title, "")):
+        if one.text.startswith(UNDER_WAY):
+            notes.begun.append(one)
+        elif one.text.startswith(PLANNED):
+            notes.plan.append(statement(one.text.removeprefix(PLANNED), EARLIER))
+        elif one.text.startswith(DECIDED):
+            notes.choices.append(statement(one.text.removeprefix(DECIDED), EARLIER))
+        elif _FAILED.match(one.text):
+            notes.progress.seed(one.text, code_in(one.text))
+        else:
+            _take_context(notes, one)
 
 
 def take_branch(notes: Notes, text: str) -> None:

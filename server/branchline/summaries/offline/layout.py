@@ -11,7 +11,7 @@ from typing import Final
 
 from branchline import codec
 from branchline.summaries import sections
-from branchline.summaries.offline.earlier import MENDED, NAMED, WAITING
+from branchline.summaries.offline.earlier import DECIDED, MENDED, NAMED, PLANNED, WAITING
 from branchline.summaries.offline.names import Seen, most_used
 from branchline.summaries.offline.notes import (
     EARLIER_GOAL,
@@ -259,7 +259,7 @@ def _turn(notes: Notes, bodies: dict[str, Body]) -> None:
     for one in notes.attempts[-1:]:
         rest.add(UNDER_WAY + one.text, _HIGH)
     for step in (*notes.intents, *notes.plan):
-        rest.add(f"Planned: {step.text}", _HIGH)
+        rest.add(PLANNED + step.text, _HIGH)
     for choice in notes.choices:
-        rest.add(f"Decided: {choice.text}")
+        rest.add(DECIDED + choice.text)
     _context(notes, rest, None)
