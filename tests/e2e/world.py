@@ -46,10 +46,14 @@ def _state(path: Path) -> FileState:
 
 
 def lines_of(path: Path) -> list[Json]:
-    """The records of a file whose every line must parse on its own."""
+    """The records of a file whose every line must parse on its own.
+
+    A blank line is no record: we leave one where another program's record was seen half written
+    and was whole by the time that ours got its turn.
+    """
     content = path.read_bytes()
     assert content.endswith(b"\n")
-    return [json.loads(line) for line in content.splitlines()]
+    return [json.loads(line) for line in content.splitlines() if line]
 
 
 def user(text: str, **fields: Json) -> dict[str, Json]:
