@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from branchline.absent import ABSENT, Absent
 from branchline.errors import InvalidParams
+from branchline.wire.methods import CompactParams
 from branchline.wire.params import NotEmpty, Range, keys_of, parse_params
 
 
@@ -131,7 +132,7 @@ class Unsupported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ambiguous:
-    value: str | int
+    value: list[str] | int
 
 
 @pytest.mark.parametrize("cls", [Unsupported, Ambiguous, str])
@@ -158,3 +159,12 @@ def test_any_json_is_read_or_refused(params: dict[str, object]) -> None:
         named = "sessionId"
         assert sample.session_id == params["sessionId"]
     assert str(named).startswith(keys_of(Sample))
+
+
+def test_a_progress_token_is_a_text_or_a_number() -> None:
+    for token in ("t", "", 7, -1, None):
+        read = parse_params(CompactParams, {"session": "s", "workDoneToken": token})
+        assert read.work_done_token == token
+    for wrong in (True, 1.5, [], {}):
+        with pytest.raises(InvalidParams, match="'workDoneToken' must be a string or an integer"):
+            parse_params(CompactParams, {"session": "s", "workDoneToken": wrong})
