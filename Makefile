@@ -13,7 +13,7 @@ PYTHON := $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	then echo $$name; break; fi; done)
 endif
 
-.PHONY: help setup python-found demo test interop-deps lint types check bench format lock clean
+.PHONY: help setup python-found demo test soak interop-deps lint types check bench format lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made

@@ -16,17 +16,21 @@ from branchline.service.registry import Registry
 from branchline.service.summarising import Drafts
 
 
-def run_method(method: str, params: object, folders: Sequence[Path]) -> Any:
+def run_method(
+    method: str, params: object, folders: Sequence[Path], on_problem: Callable[[str], None]
+) -> Any:
     """Answer one request.
 
-    ``params`` is an instance of the method's params class. Raises `BranchlineError`.
+    ``params`` is an instance of the method's params class; ``on_problem`` is told what is wrong
+    with the settings, a line each. Raises `BranchlineError`.
     """
 
     async def answer() -> object:
         async with anyio.create_task_group() as tasks:
             registry = Registry(os.environ, tasks)
             client = Client(Silence())
-            client.configure(None, folders)
+            for problem in client.configure(None, folders):
+                on_problem(problem)
             try:
                 connection = Connection(client, registry, Jobs(), Drafts())
                 result = await HANDLERS[method](connection, params)

@@ -74,7 +74,7 @@ def append(
 @click.option("--at", "exactly", is_flag=True, help="Exactly there, also for a user message.")
 @click.option("--summary", metavar="TEXT", help="Take this along as what the branch left taught.")
 @click.option("--summarize", is_flag=True, help="Have the branch left summarised.")
-@click.option("--focus", metavar="TEXT", help="What the summary should look at besides.")
+@click.option("--instructions", metavar="TEXT", help="What the summary should look at besides.")
 @click.option("--label", metavar="TEXT", help="Label the place, or the summary.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be left behind.")
 @writer_option
@@ -85,7 +85,7 @@ def switch(
     exactly: bool,
     summary: str | None,
     summarize: bool,
-    focus: str | None,
+    instructions: str | None,
     label: str | None,
     dry_run: bool,
     writer: Any,
@@ -112,7 +112,9 @@ def switch(
         session=session,
         target_id=None if target == "root" else target,
         position="at" if exactly or target == "root" else "auto",
-        summary=SummaryChoice(mode=mode, text=summary, instructions=focus, summarizer=writer),
+        summary=SummaryChoice(
+            mode=mode, text=summary, instructions=instructions, summarizer=writer
+        ),
         label=label,
         dry_run=dry_run,
     )
@@ -133,7 +135,7 @@ def switch(
 
 @click.command()
 @session_argument
-@click.option("--focus", metavar="TEXT", help="What the summary should look at besides.")
+@click.option("--instructions", metavar="TEXT", help="What the summary should look at besides.")
 @click.option("--keep", metavar="TOKENS", type=click.IntRange(0), help="Newest tokens to keep.")
 @click.option("--preview", is_flag=True, help="Print the summary, store nothing.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be covered.")
@@ -142,7 +144,7 @@ def switch(
 @reports_errors
 def compact(
     session: str | None,
-    focus: str | None,
+    instructions: str | None,
     keep: int | None,
     preview: bool,
     dry_run: bool,
@@ -154,12 +156,12 @@ def compact(
     \b
     Examples:
       branchline compact --dry-run
-      branchline compact --focus "the parser's edge cases" --preview
+      branchline compact --instructions "the parser's edge cases" --preview
     """
     result = ask(
         "session/compact",
         session=named(session),
-        instructions=focus,
+        instructions=instructions,
         keep_recent_tokens=keep,
         summarizer=writer,
         dry_run=dry_run,
@@ -237,7 +239,12 @@ def edit(arguments: tuple[str, ...], omit: bool, replace: str | None, as_json: b
 @session_argument
 @click.option("--at", metavar="ENTRY", help="Up to and with this entry.")
 @click.option("--before", metavar="ENTRY", help="Up to before this user message.")
-@click.option("--cwd", metavar="FOLDER", type=click.Path(file_okay=False, resolve_path=True))
+@click.option(
+    "--cwd",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    help="For this folder instead of the session's own.",
+)
 @as_json_option
 @reports_errors
 def fork(
@@ -288,7 +295,7 @@ def repair(session: str | None, as_json: bool) -> None:
 @reports_errors
 def delete(session: str, yes: bool, as_json: bool) -> None:
     """Move SESSION to the system's trash."""
-    path = named(session)
+    path: str = ask("session/open", session=named(session))["session"]["path"]
     if not yes and not click.confirm(f"Move {path} to the trash?", err=True):
         sys.exit(1)
     result = ask("session/delete", session=path)

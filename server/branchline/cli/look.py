@@ -31,7 +31,13 @@ session_argument = click.argument("session", required=False)
 @click.option("--all", "everywhere", is_flag=True, help="Of all folders, not only of this one.")
 @click.option("--named", "only_named", is_flag=True, help="Only sessions that have a name.")
 @click.option("--threaded", is_flag=True, help="Forks behind the session they came from.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
+@click.option(
+    "--limit",
+    default=50,
+    show_default=True,
+    type=click.IntRange(1, 10_000),
+    help="At most so many.",
+)
 @as_json_option
 @reports_errors
 def list_sessions(
@@ -73,9 +79,22 @@ def list_sessions(
 
 @click.command()
 @session_argument
-@click.option("--filter", "filter_name", type=click.Choice(_FILTERS), default="default")
+@click.option(
+    "--filter",
+    "filter_name",
+    type=click.Choice(_FILTERS),
+    default="default",
+    show_default=True,
+    help="Which entries to show.",
+)
 @click.option("--query", "-q", default="", help="Only entries that hold all these words.")
-@click.option("--layout", type=click.Choice(("pinned", "pi")), default="pinned")
+@click.option(
+    "--layout",
+    type=click.Choice(("pinned", "pi")),
+    default="pinned",
+    show_default=True,
+    help="The active branch straight down, or every branch indented as in Pi.",
+)
 @click.option("--expand", "-e", multiple=True, metavar="ENTRY", help="Open this folded row.")
 @click.option("--expand-all", is_flag=True, help="Fold nothing: layout pi, tool calls singly.")
 @click.option("--runs/--no-runs", default=True, help="Draw runs of tool calls as one row.")
@@ -192,8 +211,9 @@ def context(session: str | None, leaf: str | None, form: str, as_json: bool) -> 
     for message in result["messages"]:
         show_text(message_text(message) + "\n")
     usage = result["usage"]
+    count = len(result["messages"])
     say(
-        f"{len(result['messages'])} messages, about {usage['tokens']:,} of "
+        f"{count} message{'' if count == 1 else 's'}, about {usage['tokens']:,} of "
         f"{usage['contextWindow']:,} tokens"
     )
 
@@ -236,6 +256,8 @@ def stats(session: str | None, as_json: bool) -> None:
 @reports_errors
 def check(session: str | None, as_json: bool) -> None:
     """Look for damage in SESSION. Changes nothing. Exit code 1 if there is something to repair."""
+    from branchline.log.rewrite import MENDED
+
     result = ask("session/check", session=named(session))
     if as_json:
         print_json(result)
@@ -244,13 +266,12 @@ def check(session: str | None, as_json: bool) -> None:
             place = f"line {warning['line']}: " if warning["line"] else ""
             show_text(f"{place}{warning['message']} ({warning['code']})")
         show_text(result["summary"])
-    harmless = {"cwd-missing", "readable-by-others", "unknown-type"}
-    sys.exit(int(any(one["code"] not in harmless for one in result["warnings"])))
+    sys.exit(int(any(one["code"] in MENDED for one in result["warnings"])))
 
 
 def _session_of(arguments: tuple[str, ...]) -> tuple[str, list[str]]:
     """Tell the session from the entries where both may be left out."""
-    from branchline.errors import BranchlineError
+    from branchline.errors import NotFound
 
     if not arguments:
         return named(None), []
@@ -260,9 +281,15 @@ def _session_of(arguments: tuple[str, ...]) -> tuple[str, list[str]]:
     try:
         newest = named(None)
         ask("session/entries", session=newest, ids=[first])
-    except BranchlineError:
-        return named(first), list(arguments[1:])
-    return newest, list(arguments)
+    except NotFound:
+        pass  # then it is a session, or nothing at all
+    else:
+        return newest, list(arguments)
+    try:
+        ask("session/open", session=first)
+    except NotFound:
+        raise NotFound(f"There is neither an entry nor a session {first}") from None
+    return first, list(arguments[1:])
 
 
 def _say_warnings(warnings: list[dict[str, Any]]) -> None:

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,7 +56,7 @@ def ask(method: str, **params: Any) -> Any:
     from branchline.wire.methods import METHODS
 
     with _busy_sign():
-        return run_method(method, METHODS[method].params(**params), [Path.cwd()])
+        return run_method(method, METHODS[method].params(**params), [Path.cwd()], _say_once)
 
 
 def named(session: str | None) -> str:
@@ -74,10 +74,21 @@ def named(session: str | None) -> str:
 
 def split_session(arguments: tuple[str, ...], count: int, usage: str) -> tuple[str, list[str]]:
     """The session and the ``count`` arguments behind it; the session may be left out."""
-    if not count <= len(arguments) <= count + 1:
+    short = len(arguments) == count and _is_session_path(arguments[0])
+    if short or not count <= len(arguments) <= count + 1:
         raise click.UsageError(f"wanted: {usage}")
     session = arguments[0] if len(arguments) > count else None
     return named(session), list(arguments[len(arguments) - count :])
+
+
+def _is_session_path(argument: str) -> bool:
+    return argument.endswith(".jsonl") or ("/" in argument and Path(argument).is_file())
+
+
+@cache
+def _say_once(problem: str) -> None:
+    """A command may ask several times; the settings are wrong once."""
+    say(f"branchline: {problem}")
 
 
 def printable(text: str) -> str:
