@@ -126,11 +126,15 @@ def has_unicode() -> bool:
 
 
 def _busy_sign() -> Any:
-    """A sign that turns on stderr while something takes long; nothing where nobody looks."""
+    """A bar and a clock on stderr while something takes long; nothing where nobody looks."""
     from contextlib import nullcontext
 
     if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    return Console(stderr=True).status("Reading sessions…")
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    progress.add_task("Reading sessions", total=None)
+    return progress
