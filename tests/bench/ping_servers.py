@@ -16,7 +16,7 @@ def serve_branchline() -> None:
     """Serve by our own wire."""
     import anyio
 
-    from branchline.wire.methods import SessionParams
+    from branchline.wire.method_params import SessionParams
     from branchline.wire.server import BranchlineServer, serve_connection
     from branchline.wire.transport import open_stdio
     from tests.unit.wire_program import Owner

@@ -32,7 +32,7 @@ from branchline.service.jobs import Jobs
 from branchline.service.registry import Registry
 from branchline.service.summarising import Drafts
 from branchline.tree.index import Tree
-from branchline.wire.methods import AppendParams
+from branchline.wire.method_params import AppendParams
 
 SMALLEST, LARGEST = 100, 300_000
 """Characters of the texts that are appended."""

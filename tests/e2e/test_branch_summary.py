@@ -9,7 +9,7 @@ import pytest
 from branchline.entries import message_of
 from branchline.tree.chat import BRANCH_INTRODUCTION
 from tests.e2e.conftest import TESTS, StartDaemon
-from tests.e2e.editor import FORK, asks, chat, editor, gate
+from tests.e2e.editor import FORK, asks, begin, chat, editor, gate
 from tests.e2e.editor import session as session_of
 from tests.e2e.talk import Talk
 from tests.e2e.world import lines_of, user
@@ -294,3 +294,23 @@ def test_it_is_dropped_if_the_leaf_moved_meanwhile(environment: dict[str, str], 
         assert (error["code"], error["data"]["leafId"]) == (4004, added)
         assert ed.leaf() == added
         ed.assert_one_job("branch")
+
+
+def test_a_repair_while_the_text_is_written_does_no_harm(
+    environment: dict[str, str], agent_dir: Path
+) -> None:
+    path = session_of(agent_dir, *FORK)
+    head, first, rest = path.read_bytes().split(b"\n", 2)
+    first = first.replace(b'"parentId":null', b'"parentId":"u0"')
+    damaged = b'{"type":"message","id":"u0","parentId":null,"times'
+    path.write_bytes(b"\n".join([head, damaged, first, rest]))
+    with editor(environment, path, offer={}) as ed:
+        # The placeholder of the damaged record stands last in the index, and first in the new file.
+        work = begin(ed, "branch")
+        question = ed.question("branch")
+        assert ed.ask("repair")["backup"]
+        ed.reply(question, result={"text": "What was learnt."})
+        answer = ed.wait(work)["result"]
+        assert answer["previousLeafId"] == "a4"
+        record = ed.entry(answer["summaryEntryId"])
+    assert (record["fromId"], record["parentId"]) == ("a4", "a1")

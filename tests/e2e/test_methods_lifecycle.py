@@ -320,3 +320,39 @@ def test_text_is_json_on_disk(talk: Talk) -> None:
     line = talk.path.read_bytes().splitlines()[-1]
     assert json.loads(line)["message"]["content"][0]["text"].startswith("é \u2028 ")
     assert talk.entry(answer["leafId"])["message"]["content"][0]["text"] == "é \u2028 \ufffd end"
+
+
+@pytest.mark.parametrize(("method", "params"), [("tree", {}), ("append", {"entries": [said()]})])
+def test_an_empty_file_that_somebody_else_fills_is_to_be_opened_again(
+    daemon: StartDaemon, agent_dir: Path, method: str, params: dict[str, Any]
+) -> None:
+    path = write_session(agent_dir / "sessions" / "--w--", *SAMPLE)
+    content = path.read_bytes()
+    path.write_bytes(b"")
+    talk = Talk(daemon(), path)
+    path.write_bytes(content)
+    with pytest.raises(DaemonError) as error:
+        talk.ask(method, **params)
+    assert error.value.data["kind"] == "fileChanged"
+    assert [name for name, _ in talk.client.notifications] == ["session/reset"]
+    assert path.read_bytes() == content
+    assert talk.ask("open")["leafId"] == "d"
+
+
+def test_opening_sees_at_once_that_an_empty_file_was_filled(
+    daemon: StartDaemon, agent_dir: Path
+) -> None:
+    path = write_session(agent_dir / "sessions" / "--w--", *SAMPLE)
+    content = path.read_bytes()
+    path.write_bytes(b"")
+    talk = Talk(daemon(), path)
+    path.write_bytes(content)
+    assert talk.ask("open")["leafId"] == "d"
+
+
+def test_read_only_ends_with_closing(daemon: StartDaemon, agent_dir: Path) -> None:
+    path = write_session(agent_dir / "sessions" / "--w--", *SAMPLE)
+    talk = Talk(daemon(), path, readOnly=True)
+    assert talk.error("append", entries=[said()]).data["kind"] == "readOnly"
+    talk.ask("close")
+    assert talk.append(said())["leafId"]

@@ -29,6 +29,9 @@ def test_the_first_append_tells_that_there_was_no_leaf(
     assert change["previousLeafId"] is None
     assert change["leafId"] == written["leafId"] == written["entries"][0]["id"]
     assert change["name"] == name
+    ids = [one["id"] for one in change["appended"]]
+    assert [one["parentId"] for one in change["appended"]] == [None, *ids[:-1]]
+    assert ids[-1] == change["leafId"]
 
 
 def test_repair_is_refused_to_a_client_that_opened_the_session_read_only(

@@ -220,3 +220,18 @@ def test_a_writer_that_is_not_there_is_an_error(
             assert error["code"] == -32602
         assert ed.ask("summarizer")["kind"] == "offline"
         assert ed.ask("switchLeaf", targetId="u2", summary={**WRITE, "summarizer": "auto"})
+
+
+@pytest.mark.parametrize("use", ["client", "openai"])
+def test_who_needs_no_writer_may_name_one_that_is_not_there(
+    environment: dict[str, str], path: Path, use: str
+) -> None:
+    with editor(environment, path, {"summarizer": {"use": use}}) as ed:
+        plan = ed.ask("switchLeaf", targetId="u1", position="at", dryRun=True)["plan"]
+        assert (plan["summarizer"], plan["promptTokens"]) == (None, None)
+        assert plan["messageCount"] > 0
+        assert ed.ask("compact", keepRecentTokens=KEEP, dryRun=True)["plan"]["summarizer"] is None
+        assert ed.ask("compact", keepRecentTokens=KEEP, summary="our own")["entryId"]
+        own = {"mode": "text", "text": "our own"}
+        assert ed.ask("switchLeaf", targetId="a2", summary=own)["summaryEntryId"]
+        assert ed.ask("switchLeaf", targetId="a1")["leafId"] == "a1"

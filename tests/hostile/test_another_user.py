@@ -214,3 +214,20 @@ def test_a_home_that_does_not_exist(world: World) -> None:
         made = asker.ok("create", cwd="/w/demo")["session"]
         refused(asker, "append", Path(made["path"]), "storage", entries=ENTRIES)
         refused(asker, "append", world.session, "storage", entries=ENTRIES)
+
+
+def test_a_file_that_is_write_protected_is_not_replaced(world: World) -> None:
+    damaged = make(world.agent_dir, message("top", None), b"{\n", name="damaged.jsonl")
+    content = world.session.read_bytes()
+    world.session.write_bytes(content.replace(b'"version":3', b'"version":2'))
+    before = {path: path.read_bytes() for path in (world.session, damaged)}
+    assert before[world.session] != content
+    world.give_away()
+    for path in before:
+        path.chmod(0o400)
+    with world.start() as client:
+        asker = Asker(client)
+        refused(asker, "append", world.session, "readOnly", entries=ENTRIES)
+        refused(asker, "repair", damaged, "readOnly")
+    assert {path: path.read_bytes() for path in before} == before
+    assert sorted(world.session.parent.iterdir()) == sorted(before)

@@ -145,3 +145,12 @@ def test_the_model_is_the_last_one_named(records: list[Entry], model: Any) -> No
     assert meter.model(tree.leaf) == model
     assert meter.model(tree.leaf) == model
     assert meter.model(NONE) is None
+
+
+def test_guessed_tokens_are_never_added_up() -> None:
+    tree, bodies = index(chain(*(user(f"u{number}", None, "x" * 40) for number in range(9))),
+                         exact=False)  # fmt: skip
+    tree.leaf = 3
+    meter = Meter(tree, bodies)
+    assert meter.tokens(3, 0) == 40
+    assert meter.tokens(8, 0) == 90

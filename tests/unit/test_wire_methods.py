@@ -4,15 +4,14 @@ import pytest
 
 from branchline.absent import ABSENT
 from branchline.errors import InvalidParams
-from branchline.wire.methods import (
-    METHODS,
-    NOTIFICATIONS,
+from branchline.wire.method_params import (
     AppendParams,
     LocateParams,
     SummaryChoice,
     SwitchLeafParams,
     TreeParams,
 )
+from branchline.wire.methods import METHODS, NOTIFICATIONS
 from branchline.wire.params import keys_of, parse_params
 
 

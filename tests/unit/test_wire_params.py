@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from branchline.absent import ABSENT, Absent
 from branchline.errors import InvalidParams
-from branchline.wire.methods import CompactParams
+from branchline.wire.method_params import CompactParams
 from branchline.wire.params import NotEmpty, Range, keys_of, parse_params
 
 
@@ -165,6 +165,7 @@ def test_a_progress_token_is_a_text_or_a_number() -> None:
     for token in ("t", "", 7, -1, None):
         read = parse_params(CompactParams, {"session": "s", "workDoneToken": token})
         assert read.work_done_token == token
-    for wrong in (True, 1.5, [], {}):
+    others: tuple[object, ...] = (True, 1.5, [], {})
+    for wrong in others:
         with pytest.raises(InvalidParams, match="'workDoneToken' must be a string or an integer"):
             parse_params(CompactParams, {"session": "s", "workDoneToken": wrong})

@@ -18,7 +18,7 @@ import anyio.lowlevel
 from lsprotocol import types
 
 from branchline import errors
-from branchline.wire.methods import (
+from branchline.wire.method_params import (
     AppendParams,
     EntriesParams,
     ListParams,

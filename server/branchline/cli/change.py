@@ -101,7 +101,7 @@ def switch(
       branchline switch x.jsonl 3f2a91c0 --summary "regex cannot nest; scan instead"
       branchline switch 3f2a91c0 --summarize
     """
-    from branchline.wire.methods import SummaryChoice
+    from branchline.wire.method_params import SummaryChoice
 
     if summarize and summary is not None:
         raise click.UsageError("--summarize and --summary exclude each other")

@@ -256,8 +256,6 @@ def stats(session: str | None, as_json: bool) -> None:
 @reports_errors
 def check(session: str | None, as_json: bool) -> None:
     """Look for damage in SESSION. Changes nothing. Exit code 1 if there is something to repair."""
-    from branchline.log.rewrite import MENDED
-
     result = ask("session/check", session=named(session))
     if as_json:
         print_json(result)
@@ -266,7 +264,7 @@ def check(session: str | None, as_json: bool) -> None:
             place = f"line {warning['line']}: " if warning["line"] else ""
             show_text(f"{place}{warning['message']} ({warning['code']})")
         show_text(result["summary"])
-    sys.exit(int(any(one["code"] in MENDED for one in result["warnings"])))
+    sys.exit(int(result["repairable"]))
 
 
 def _session_of(arguments: tuple[str, ...]) -> tuple[str, list[str]]:

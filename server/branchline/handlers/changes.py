@@ -5,7 +5,7 @@ from typing import Any
 from branchline.handlers.connection import Connection
 from branchline.service import actions
 from branchline.service.session import Written
-from branchline.wire.methods import (
+from branchline.wire.method_params import (
     AppendParams,
     EditParams,
     LabelParams,

@@ -26,4 +26,4 @@ class Connection:
 
 
 Handler = Callable[[Connection, Any], Awaitable[object]]
-"""A handler; its params are the dataclass that `wire.methods` gives for the method."""
+"""A handler; its params are the dataclass that `wire.methods` names for the method."""

@@ -11,8 +11,9 @@ from branchline.errors import InvalidParams
 from branchline.handlers.connection import Connection
 from branchline.service import fork as forks
 from branchline.service import listing
+from branchline.service.session import Session
 from branchline.settings import as_json
-from branchline.wire.methods import (
+from branchline.wire.method_params import (
     CreateParams,
     ForkParams,
     ListParams,
@@ -63,13 +64,8 @@ async def create(connection: Connection, params: CreateParams) -> Result:
 async def open_session(connection: Connection, params: OpenParams) -> Result:
     """``session/open``."""
     client = connection.client
-    session = await connection.registry.subscribe(client, params.session)
-    if params.read_only:
-        client.read_only.add(session.path)
-    else:
-        client.read_only.discard(session.path)
 
-    def look() -> Result:
+    def look(session: Session) -> Result:
         info = session.info()
         return {
             "session": {**info, "readOnly": info["readOnly"] or params.read_only},
@@ -80,7 +76,9 @@ async def open_session(connection: Connection, params: OpenParams) -> Result:
             "settings": as_json(client.settings),
         }
 
-    return await session.read(look)
+    return await connection.registry.subscribe(
+        client, params.session, look, read_only=params.read_only
+    )
 
 
 async def close(connection: Connection, params: SessionParams) -> Result:

@@ -7,7 +7,7 @@ from branchline.service.compaction import CompactRequest, compact
 from branchline.service.summarising import summarizer_json
 from branchline.service.switching import SummaryWish, Switch, switch_leaf
 from branchline.service.writers import choices, choose
-from branchline.wire.methods import (
+from branchline.wire.method_params import (
     CompactParams,
     SessionParams,
     SummarizerParams,

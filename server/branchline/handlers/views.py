@@ -13,7 +13,7 @@ from branchline.tree import stats as tree_stats
 from branchline.tree.chat import chat_messages, chat_tools
 from branchline.tree.context import build_context
 from branchline.tree.drawing import View
-from branchline.wire.methods import (
+from branchline.wire.method_params import (
     ContextParams,
     EntriesParams,
     LocateParams,
@@ -106,14 +106,18 @@ async def check(connection: Connection, params: SessionParams) -> Result:
     """``session/check``: every line is parsed first, however large the file."""
     session = await connection.session(params.session)
     await session.verify(pause_seconds=0)
-    warnings = await session.read(session.warnings)
+    warnings, repairable = await session.read(lambda: (session.warnings(), session.is_repairable()))
     count = len(warnings)
     summary = (
         "Nothing is wrong with this session"
         if not count
         else f"{count} thing{'s' if count != 1 else ''} to know about this session"
     )
-    return {"warnings": [one.as_json() for one in warnings], "summary": summary}
+    return {
+        "warnings": [one.as_json() for one in warnings],
+        "summary": summary,
+        "repairable": repairable,
+    }
 
 
 def _stored(session: Session, entry_id: str) -> object:

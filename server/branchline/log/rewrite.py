@@ -20,9 +20,9 @@ from typing import Final
 
 from branchline import codec
 from branchline.entries import CURRENT_VERSION, Kind
-from branchline.errors import StorageFailure
+from branchline.errors import ReadOnly, StorageFailure
 from branchline.log.format import new_id, now, record_line
-from branchline.log.session_file import SessionFile
+from branchline.log.session_file import NO_PERMISSION, SessionFile
 from branchline.tree.index import NONE, Tree
 
 DAMAGED_RECORD: Final = "branchline.damaged"
@@ -53,10 +53,13 @@ MENDED: Final = frozenset(
 def rewrite(file: SessionFile, tree: Tree) -> Path:
     """Replace the file by a clean one; give the path of the old one.
 
-    The caller holds the file's lock and opens the session anew afterwards. Raises `StorageFailure`;
-    then the old file is where it was.
+    The caller holds the file's lock and opens the session anew afterwards. Raises `ReadOnly` (a
+    rename would ask no permission of the file), `StorageFailure`; then the old file is where it
+    was.
     """
     path = file.path
+    if not os.access(path, os.W_OK):
+        raise ReadOnly(path, NO_PERMISSION)
     temporary: Path | None = None
     try:
         status = os.stat(path)

@@ -32,6 +32,8 @@ from branchline.log.scan import VERIFIED_BYTES, LineScanner
 from branchline.tree.index import Columns
 
 Durability = Literal["fsync", "flush"]
+NO_PERMISSION: Final = "there is no permission to write to it"
+"""Why a file is read-only here."""
 
 _CHUNK: Final = 1024 * 1024
 _FINGERPRINT_BYTES: Final = 4096
@@ -377,5 +379,5 @@ def _open(path: Path, flags: int, doing: str) -> int:
         if doing != "read" and error.errno == errno.ENOENT:
             raise FileChanged(path, "deleted or moved away") from error
         if doing != "read" and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise ReadOnly(path, "there is no permission to write to it") from error
+            raise ReadOnly(path, NO_PERMISSION) from error
         raise StorageFailure(path, doing, error) from error

@@ -41,7 +41,7 @@ class Port(Protocol):
 
 
 class ClientFailure(Exception):
-    """The client answered a request of ours with an error, or not in time."""
+    """The client answered a request of ours with an error."""
 
 
 class Silence:

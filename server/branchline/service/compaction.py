@@ -24,7 +24,7 @@ from branchline.service.summarising import (
     with_files,
     write_texts,
 )
-from branchline.service.writers import Use, choose
+from branchline.service.writers import Use, choose, foreseen
 from branchline.summaries.boundary import Boundary, compaction_boundary
 from branchline.summaries.sections import BRIDGE_HEADING, strip_file_lists
 from branchline.summaries.writer import SummaryKind, SummaryRequest
@@ -210,10 +210,12 @@ def _plan(
 ) -> tuple[CompactionPlan, dict[str, Any]]:
     """The plan, and the protocol's form of it for the writer that comes first.
 
-    Raises `NothingToCompact`, `LeafChanged`, and `InvalidParams` for a writer that is not there.
+    Raises `NothingToCompact`, `LeafChanged`.
     """
     plan = plan_compaction(session, client, request)
-    writer = choose(client, request.summarizer)[0]
+    writer = foreseen(client, request.summarizer)
+    if writer is None:
+        return plan, plan.as_json()
     asked = plan.requests(request, window_of(client.settings, writer))
     tokens = [writer.prompt_tokens(one) for one in asked]
     return plan, plan.as_json() | {

@@ -6,9 +6,10 @@ in a long session as in a short one.
 
 from typing import Any, Final
 
-from branchline.entries import BOOKKEEPING, Kind, message_of
+from branchline.entries import Kind, message_of
 from branchline.tree.context import context_tokens
 from branchline.tree.index import NONE, Bodies, Tree
+from branchline.tree.selection import SHOWN, is_blank, tokens_of
 from branchline.tree.tokens import reported_tokens
 
 _COUNTED_ANEW: Final = frozenset(
@@ -78,6 +79,6 @@ class Meter:
                 reported = reported_tokens(message_of(self._bodies.entry(ordinal)))
             if reported:
                 tokens = reported
-            elif kind not in BOOKKEEPING:
-                tokens += tree.tokens[ordinal]
+            elif kind in SHOWN and not (kind == Kind.BRANCH_SUMMARY and is_blank(tree, ordinal)):
+                tokens += tokens_of(tree, self._bodies, ordinal)
         return tokens

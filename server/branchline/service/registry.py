@@ -8,9 +8,10 @@ import logging
 import os
 import stat
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import anyio
@@ -32,6 +33,7 @@ from branchline.log.listing import Listing, SessionInfo
 from branchline.log.locations import id_in_name, new_session_path, session_files
 from branchline.log.session_file import SessionFile
 from branchline.service.client import Client
+from branchline.service.followed_session import FollowedSession
 from branchline.service.session import Session
 from branchline.settings import SessionsRoot, locks_dir
 
@@ -39,6 +41,8 @@ _IDLE_KEPT: Final = 16
 """Sessions that nobody subscribes to are kept open up to this many, for the next request."""
 _QUIET_SECONDS: Final = 2.0
 _logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 
 class Registry:
@@ -61,19 +65,38 @@ class Registry:
             path = await self._path_of_id(client, session)
         return await self._opened(client, path, session)
 
-    async def subscribe(self, client: Client, session: str) -> Session:
-        """Like `find`; from now on the client is told of changes."""
+    async def subscribe(
+        self,
+        client: Client,
+        session: str,
+        look: Callable[[Session], Result],
+        *,
+        read_only: bool = False,
+    ) -> Result:
+        """What ``look`` gives of a session; of what changes after that the client is told.
+
+        Nobody is subscribed who gets an error. Raises what `find` and `FollowedSession.read` raise.
+        """
         found = await self.find(client, session)
-        if found.file is not None and not found.file.is_still_there():
+        if not found.is_current():
             self.forget(found, "replaced or deleted")
             found = await self.find(client, session)
+        seen = await found.read(partial(look, found))
+        if found.gone:
+            raise FileChanged(found.path, "closed")
+        # The turn ended just now: no change can have come between.
         found.subscribers.add(client)
-        return found
+        if read_only:
+            client.read_only.add(found.path)
+        else:
+            client.read_only.discard(found.path)
+        return seen
 
     async def unsubscribe(self, client: Client, session: str) -> None:
         """End a subscription; the session is let go when it was the last."""
         found = await self.find(client, session)
         found.subscribers.discard(client)
+        client.read_only.discard(found.path)
         self._let_go_idle()
 
     def leave(self, client: Client) -> None:
@@ -130,12 +153,16 @@ class Registry:
         self._open[path] = session
         return session
 
-    def forget(self, session: Session, reason: str | None = None) -> None:
-        """Drop a session; with a reason, tell its subscribers that its file is not the same."""
+    def forget(self, session: FollowedSession, reason: str | None = None) -> None:
+        """Drop a session; with a reason, tell its subscribers that its file is not the same.
+
+        They are told once, whoever finds out again.
+        """
         if self._open.get(session.path) is session:
             del self._open[session.path]
-        if not session.gone:
-            session.close()
+        if session.gone:
+            return
+        session.close()
         if reason is not None:
             reset = {"session": session.header.id, "path": str(session.path), "reason": reason}
             for client in list(session.subscribers):

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from branchline.absent import ABSENT, Absent
 from branchline.entries import CURRENT_VERSION, Entry
-from branchline.errors import NotFound
+from branchline.errors import LeafChanged, NotFound
 from branchline.log.format import Header, SessionWarning
 from branchline.log.listing import SessionInfo, describe
 from branchline.log.session_file import SessionFile
@@ -72,6 +72,11 @@ class SessionView:
     def leaf_id(self) -> str | None:
         """The id of the leaf; None before the first entry."""
         return self.tree.id_of(self.tree.leaf)
+
+    def expect_leaf(self, expected: str | Absent | None) -> None:
+        """Raise `LeafChanged` if the leaf is not where somebody expects it."""
+        if not isinstance(expected, Absent) and expected != self.leaf_id:
+            raise LeafChanged(expected, self.leaf_id)
 
     @property
     def read_only_because(self) -> str | None:

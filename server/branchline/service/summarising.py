@@ -131,12 +131,13 @@ def with_files(text: str, files: dict[str, list[str]]) -> str:
     return text if not section or text.endswith(section) else f"{text}\n\n{section}"
 
 
-def window_of(settings: Settings, writer: Writer) -> int | None:
+def window_of(settings: Settings, writer: Writer | None) -> int | None:
     """How many tokens the writer's model takes; None if no model reads the text."""
-    if writer.kind == "offline":
+    if writer is None or writer.kind == "offline":
         return None
     for key, model in settings.models.items():
-        if key.rpartition("/")[2] == writer.model and model.context_window:
+        # A model's own name may hold slashes, its provider's does not.
+        if writer.model in (key, key.partition("/")[2]) and model.context_window:
             return model.context_window
     return settings.default_context_window
 

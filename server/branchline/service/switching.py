@@ -19,9 +19,9 @@ from branchline.service.summarising import (
     with_files,
     write_texts,
 )
-from branchline.service.writers import Use, choose
+from branchline.service.writers import Use, choose, foreseen
 from branchline.summaries.boundary import Collected, collect_branch
-from branchline.summaries.writer import SummaryRequest, Writer
+from branchline.summaries.writer import SummaryRequest
 from branchline.tree.chat import BRANCH_INTRODUCTION
 from branchline.tree.index import Tree
 from branchline.tree.plan import Position, destination, switch_plan
@@ -58,15 +58,17 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a move would do. Ordinals; ``editor`` is what a person gets to edit."""
+    """What a move would do. Ordinals, good while one has the turn that they were read in.
+
+    ``old_leaf_id`` is the same as ``old_leaf`` and stays good; ``editor`` is what a person gets to
+    edit.
+    """
 
     old_leaf: int
+    old_leaf_id: str | None
     new_leaf: int
-    common_ancestor: int
-    leaving: list[int]
     editor: dict[str, Any] | None
     branch: Collected
-    writer: Writer | None
     request: SummaryRequest
 
     @property
@@ -137,7 +139,7 @@ async def _write(
         text = f"{BRANCH_INTRODUCTION}\n\n{texts.written[0].text}"
         text = with_files(text, plan.branch.files)
         shown["summarizer"] = summarizer_json(texts.writer)
-        left = session.tree.id_of(plan.old_leaf)
+        left = plan.old_leaf_id
         draft = Draft(
             session.path, "branch", text, left, _facts(plan, texts), shown["summarizer"], shown
         )
@@ -191,7 +193,7 @@ def _records(
     factory = EntryFactory(tree, plan.new_leaf)
     summary = None
     if text is not None:
-        from_id = tree.id_of(plan.old_leaf) or NO_ORIGIN
+        from_id = plan.old_leaf_id or NO_ORIGIN
         fields = {"type": "branch_summary", "fromId": from_id, "summary": text, **facts}
         summary = factory.add(fields, "summary.")
     place = summary["id"] if summary else tree.id_of(plan.new_leaf)
@@ -218,7 +220,7 @@ def _plan(session: Session, client: Client, switch: Switch) -> tuple[Plan, dict[
     if target != tree.leaf:
         new_leaf, editor = destination(tree, session, target, switch.position)
     ancestor, leaving = switch_plan(tree, tree.leaf, new_leaf)
-    writer = choose(client, switch.summary.summarizer)[0]
+    writer = foreseen(client, switch.summary.summarizer)
     reserve = client.settings.branch_summary.reserve_tokens
     window = window_of(client.settings, writer)
     budget = 0 if window is None else max(1, window - reserve)
@@ -233,7 +235,8 @@ def _plan(session: Session, client: Client, switch: Switch) -> tuple[Plan, dict[
         max_tokens=max(1, int(reserve * _SUMMARY_SHARE)),
         input_tokens=None if window is None else budget,
     )
-    plan = Plan(tree.leaf, new_leaf, ancestor, leaving, editor, branch, writer, request)
+    old_leaf_id = tree.id_of(tree.leaf)
+    plan = Plan(tree.leaf, old_leaf_id, new_leaf, editor, branch, request)
     shown = {
         "commonAncestorId": tree.id_of(ancestor),
         "leaving": [tree.ids[ordinal] for ordinal in leaving],
@@ -242,8 +245,8 @@ def _plan(session: Session, client: Client, switch: Switch) -> tuple[Plan, dict[
         "tokens": sum(tree.tokens[one] for one in leaving),
         **branch.files,
         "targetUsage": session.usage(client, new_leaf),
-        "summarizer": summarizer_json(writer),
-        "promptTokens": writer.prompt_tokens(request) if branch.items else None,
+        "summarizer": None if writer is None else summarizer_json(writer),
+        "promptTokens": writer.prompt_tokens(request) if writer and branch.items else None,
     }
     return plan, shown
 

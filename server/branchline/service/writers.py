@@ -72,9 +72,20 @@ def choose(client: Client, use: Use | None, plan: dict[str, Any] | None = None) 
         return [one.writer for one in found if one.writer is not None]
     chosen = next(one for one in found if one.kind == wanted)
     if chosen.writer is None:
-        raise InvalidParams("summarizer", f"{wanted!r} cannot be used: {chosen.reason}")
+        raise InvalidParams("summarizer", f"is {wanted!r}, which cannot be used: {chosen.reason}")
     rest = [one.writer for one in found[found.index(chosen) + 1 :] if one.writer is not None]
     return [chosen.writer, *rest] if wanted == "client" else [chosen.writer]
+
+
+def foreseen(client: Client, use: Use | None) -> Writer | None:
+    """Who would write, for a plan; None where the setting names one that is not to be had.
+
+    A plan is also made for a move or a text that needs no writer.
+    """
+    try:
+        return choose(client, use)[0]
+    except InvalidParams:
+        return None
 
 
 def server_writer(client: Client) -> OpenAIWriter:

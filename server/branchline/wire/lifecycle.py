@@ -2,8 +2,13 @@
 
 Only the params that matter here are read. A client's long list of capabilities is passed on as it
 came, so that no new or wrong one can keep it out.
+
+    NEW ──initialize──▶ INITIALIZING ──answered──▶ READY ──shutdown──▶ SHUT_DOWN
+     ▲                        │ failed
+     └────────────────────────┘
 """
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
@@ -11,6 +16,15 @@ from typing import Annotated, Any, Protocol
 from pygls.uris import to_fs_path
 
 from branchline.wire.params import Range
+
+
+class State(enum.Enum):
+    """Where the connection is in the LSP lifecycle."""
+
+    NEW = "new"
+    INITIALIZING = "initializing"
+    READY = "ready"
+    SHUT_DOWN = "shut down"
 
 
 class Lifecycle(Protocol):

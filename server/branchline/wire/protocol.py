@@ -3,14 +3,9 @@
 pygls gives the message classes, the feature table, ``initialize``, the workspace folders and
 progress. This subclass replaces everything between the bytes and a handler: what a message is, who
 answers it, how it is encoded, and when the connection ends. No message body is ever logged.
-
-    NEW ──initialize──▶ INITIALIZING ──answered──▶ READY ──shutdown──▶ SHUT_DOWN
-     ▲                        │ failed
-     └────────────────────────┘
 """
 
 import asyncio
-import enum
 import logging
 import uuid
 from collections.abc import Callable, Generator
@@ -32,7 +27,7 @@ from branchline import codec
 from branchline.errors import BranchlineError
 from branchline.wire.calls import CANCEL_SECONDS, Calls, Work
 from branchline.wire.framing import Event, Malformed, frame
-from branchline.wire.lifecycle import Folder, FoldersParams, InitializeParams, path_of
+from branchline.wire.lifecycle import Folder, FoldersParams, InitializeParams, State, path_of
 from branchline.wire.messages import (
     JSONRPC,
     InvalidRequest,
@@ -66,15 +61,6 @@ _logger = logging.getLogger(__name__)
 
 # pygls logs whole messages, at several levels; no setting of ours may ever let them through.
 logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
-
-
-class State(enum.Enum):
-    """Where the connection is in the LSP lifecycle."""
-
-    NEW = "new"
-    INITIALIZING = "initializing"
-    READY = "ready"
-    SHUT_DOWN = "shut down"
 
 
 class BranchlineProtocol(LanguageServerProtocol):

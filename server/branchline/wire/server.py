@@ -18,9 +18,9 @@ from pygls.protocol import default_converter
 
 from branchline import __version__
 from branchline.wire.framing import Framer
-from branchline.wire.lifecycle import Lifecycle
+from branchline.wire.lifecycle import Lifecycle, State
 from branchline.wire.methods import METHODS
-from branchline.wire.protocol import BranchlineProtocol, State
+from branchline.wire.protocol import BranchlineProtocol
 from branchline.wire.transport import Transport
 
 Handler = Callable[[Any], Awaitable[object]]

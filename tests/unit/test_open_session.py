@@ -1,0 +1,137 @@
+"""A session that is let go, lost or not to be read: who is told, and what is given back."""
+
+import os
+import resource
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from branchline.errors import FileChanged, NotFound
+from branchline.log.session_file import SessionFile
+from branchline.service.client import Client, Silence
+from branchline.service.jobs import Jobs
+from branchline.service.registry import Registry
+from branchline.service.session import Session
+from branchline.service.summarising import window_of
+from branchline.service.writers import server_writer
+from tests.e2e.talk import SAMPLE, write_session
+from tests.unit.session_files import text_of_file, user
+
+
+class Ears(Silence):
+    """Keeps what the client is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        self.heard.append(method)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return write_session(tmp_path / "sessions", *SAMPLE)
+
+
+@pytest.fixture
+def ears() -> Ears:
+    return Ears()
+
+
+def open_session(path: Path) -> Session:
+    locks = path.parent / "locks"
+    file = SessionFile(path, locks)
+    return Session(path, file.header, file, locks, lambda *_: None)
+
+
+@contextmanager
+def no_more_files() -> Iterator[None]:
+    """Within, the process can open nothing."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_a_session_let_go_while_a_summary_is_written_gives_its_file_back(path: Path) -> None:
+    async def work() -> None:
+        session = open_session(path)
+        async with Jobs().work(session, "branch", Client(Silence(), {}), None):
+            session.close()
+            assert session.file is None
+
+    anyio.run(work)
+
+
+def test_a_lost_file_is_told_of_once(path: Path, ears: Ears) -> None:
+    async def work() -> None:
+        async with anyio.create_task_group() as tasks:
+            registry, client = Registry({}, tasks), Client(ears, {})
+            session = await registry.subscribe(client, str(path), lambda found: found)
+            registry.forget(session, "replaced or deleted")
+            registry.forget(session, "closed")
+            tasks.cancel_scope.cancel()
+
+    anyio.run(work)
+    assert ears.heard == ["session/reset"]
+
+
+def test_who_gets_an_error_is_not_subscribed(path: Path, ears: Ears) -> None:
+    def fail(session: Session) -> None:
+        raise NotFound.entry("x")
+
+    async def work() -> None:
+        async with anyio.create_task_group() as tasks:
+            registry, client = Registry({}, tasks), Client(ears, {})
+            with pytest.raises(NotFound):
+                await registry.subscribe(client, str(path), fail, read_only=True)
+            session = await registry.find(client, str(path))
+            assert (session.subscribers, client.read_only) == (set(), set())
+            await registry.subscribe(client, str(path), lambda _: None)
+            with pytest.raises(NotFound):
+                await registry.subscribe(client, str(path), fail)
+            assert session.subscribers == {client}  # as it was before
+            tasks.cancel_scope.cancel()
+            registry.close()
+
+    anyio.run(work)
+
+
+def test_a_session_that_cannot_be_read_anew_is_lost(path: Path) -> None:
+    lost: list[str] = []
+
+    async def work() -> None:
+        locks = path.parent / "locks"
+        file = SessionFile(path, locks)
+        session = Session(path, file.header, file, locks, lambda _, what: lost.append(what))
+        assert await session.read(lambda: session.leaf_id) == "d"
+        with path.open("ab") as other:  # an id used again: the index cannot simply grow
+            other.write(text_of_file(user("a", None, "again"), user("z", "d", "more")))
+        with no_more_files(), pytest.raises(FileChanged):
+            await session.read(lambda: session.leaf_id)
+        session.close()
+
+    anyio.run(work)
+    assert len(lost) == 1
+
+
+def test_a_model_s_own_name_may_hold_slashes() -> None:
+    client = Client(Silence(), {})
+    client.configure(
+        {
+            "summarizer": {"model": "meta/llama", "baseUrl": "http://localhost:1/v1"},
+            "models": {
+                "other/llama": {"contextWindow": 5},
+                "local/meta/llama": {"contextWindow": 9},
+            },
+        }
+    )
+    assert window_of(client.settings, server_writer(client)) == 9
