@@ -72,15 +72,15 @@ What a profile of each shows:
   into looking whether an assistant says anything (without which the first rows would have to read
   every message), the rest is 1.3 microseconds a line; linking the tree takes 40 more. The goal was
   set where Pi took 3.4 s; here it takes about 2.
-* *Append, not synced*: Pi takes no lock and does not look what others wrote. Lock, look, fence, write
-  and the fingerprint that notices an overwritten file are about 20 system calls.
+* *Append, not synced*: Pi takes no lock and does not look what others wrote. Lock, look, fence,
+  write and the fingerprint that notices an overwritten file are about 20 system calls.
 * *Append, synced*: the same work, on caches that went cold while the disk was waited for. Over the
   protocol the slowest hundredth is the disk's own.
-* *List, first*: each file is scanned whole for its counts, in one thread. A catalogue on disk would
-  keep them.
-* *Rows after a switch*: a move turns another branch into the straight line, so the rows of the whole
-  path are laid out again, from memory; what is sent, and what is read, is the window alone.
-* *S and M*: what takes Pi less than some milliseconds is dominated by the protocol's own round trip.
+* *List, first*: each file is scanned whole for its counts, in one thread. A catalogue on disk
+  would keep them.
+* *Rows after a switch*: a move turns another branch into the straight line, so the rows of the
+  whole path are laid out again, from memory; what is sent and read is the window alone.
+* *S and M*: what takes Pi less than a few milliseconds is dominated by the protocol's round trip.
 """
 
 
