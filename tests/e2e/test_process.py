@@ -102,7 +102,8 @@ def test_frames_may_be_cut_and_joined_anywhere(environment: dict[str, str]) -> N
         daemon.process.stdin.write(data[-200:])
         daemon.process.stdin.flush()
         answers = [strict(daemon.receive()) for _ in range(4)]
-    assert [answer["id"] for answer in answers] == ["1", "2", "3", "4"]
+    # Lists concern no one session, so they have no turns: either may be answered first.
+    assert sorted(answer["id"] for answer in answers) == ["1", "2", "3", "4"]
     assert all("result" in answer for answer in answers)
 
 
