@@ -29,6 +29,12 @@ from branchline.codec import DecodeError, Json, decode
 from branchline.errors import InvalidParams
 from branchline.settings_table import GROUPS, ROWS, Key, Value, pattern_of
 
+Durability = Literal["fsync", "flush"]
+"""Whether an append waits for the disk."""
+
+SummarizerUse = Literal["auto", "client", "openai", "offline"]
+"""Who writes summaries; *auto*: the first that can."""
+
 _LARGEST_FILE: Final = 1 << 20  # bytes; a settings file is some hundred
 _LONGEST_NAME: Final = 200  # characters of a key in a message
 _NAMES: Final = [".".join(path) for path in (*ROWS, *GROUPS) if path]
@@ -75,7 +81,7 @@ class BranchSummarySettings:
 class SummarizerSettings:
     """``summarizer``."""
 
-    use: Literal["auto", "client", "openai", "offline"]
+    use: SummarizerUse
     base_url: str | None
     api_key_env: str
     model: str | None
@@ -100,7 +106,7 @@ class Settings:
     """The settings in force for one connection."""
 
     sessions_dir: str | None
-    durability: Literal["fsync", "flush"]
+    durability: Durability
     default_context_window: int
     models: Mapping[str, ModelSettings]
     compaction: CompactionSettings

@@ -17,8 +17,9 @@ from typing import Any, Final
 
 from branchline.entries import Entry, flags_of, kind_of
 from branchline.log.format import record_line
-from branchline.log.session_file import Durability, SessionFile
+from branchline.log.session_file import SessionFile
 from branchline.service.new_entries import make_addition
+from branchline.settings import Durability
 from branchline.tree.context import build_context
 from branchline.tree.index import Tree
 from branchline.tree.tokens import entry_tokens

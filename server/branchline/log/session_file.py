@@ -19,7 +19,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from branchline import codec
 from branchline.entries import CURRENT_VERSION, Entry, Kind
@@ -29,9 +29,9 @@ from branchline.log.format import Header, SessionWarning
 from branchline.log.lock import SessionLock
 from branchline.log.migrate import upgrade
 from branchline.log.scan import VERIFIED_BYTES, LineScanner
+from branchline.settings import Durability
 from branchline.tree.index import Columns
 
-Durability = Literal["fsync", "flush"]
 NO_PERMISSION: Final = "there is no permission to write to it"
 """Why a file is read-only here."""
 

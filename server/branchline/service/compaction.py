@@ -24,7 +24,8 @@ from branchline.service.summarising import (
     with_files,
     write_texts,
 )
-from branchline.service.writers import Use, choose, foreseen
+from branchline.service.writers import choose, foreseen
+from branchline.settings import SummarizerUse
 from branchline.summaries.boundary import Boundary, compaction_boundary
 from branchline.summaries.sections import BRIDGE_HEADING, strip_file_lists
 from branchline.summaries.writer import SummaryKind, SummaryRequest
@@ -45,7 +46,7 @@ class CompactRequest:
 
     instructions: str | None = None
     keep_recent_tokens: int | None = None
-    summarizer: Use | None = None
+    summarizer: SummarizerUse | None = None
     summary: str | None = None
     draft_id: str | None = None
     dry_run: bool = False

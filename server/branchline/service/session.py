@@ -19,10 +19,11 @@ from branchline.errors import ReadOnly
 from branchline.log.format import Header, record_line
 from branchline.log.locations import create_session_file
 from branchline.log.rewrite import MENDED, rewrite
-from branchline.log.session_file import Durability, SessionFile
+from branchline.log.session_file import SessionFile
 from branchline.service.client import Client
 from branchline.service.followed_session import FollowedSession, Lost
 from branchline.service.new_entries import Addition
+from branchline.settings import Durability
 from branchline.tree.index import NONE, Columns, Tree
 from branchline.tree.tokens import entry_tokens
 

@@ -19,7 +19,8 @@ from branchline.service.summarising import (
     with_files,
     write_texts,
 )
-from branchline.service.writers import Use, choose, foreseen
+from branchline.service.writers import choose, foreseen
+from branchline.settings import SummarizerUse
 from branchline.summaries.boundary import Collected, collect_branch
 from branchline.summaries.writer import SummaryRequest
 from branchline.tree.chat import BRANCH_INTRODUCTION
@@ -39,7 +40,7 @@ class SummaryWish:
     draft_id: str | None = None
     instructions: str | None = None
     replace_instructions: bool = False
-    summarizer: Use | None = None
+    summarizer: SummarizerUse | None = None
 
 
 @dataclass(frozen=True, slots=True)

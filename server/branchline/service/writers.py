@@ -6,10 +6,11 @@ environment is no consent: without ``summarizer.model`` no server is asked.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from branchline.errors import CancelledByClient, InvalidParams, SummaryFailed
 from branchline.service.client import Client, ClientFailure
+from branchline.settings import SummarizerUse
 from branchline.summaries.completions import Endpoint
 from branchline.summaries.offline import OfflineWriter
 from branchline.summaries.openai_writer import OpenAIWriter
@@ -22,8 +23,6 @@ from branchline.summaries.writer import (
     WriterKind,
     WrittenSummary,
 )
-
-Use = Literal["auto", "client", "openai", "offline"]
 
 _CLIENT: Final = "the client"
 
@@ -61,7 +60,9 @@ def choices(client: Client, plan: dict[str, Any] | None = None) -> list[Choice]:
     ]
 
 
-def choose(client: Client, use: Use | None, plan: dict[str, Any] | None = None) -> list[Writer]:
+def choose(
+    client: Client, use: SummarizerUse | None, plan: dict[str, Any] | None = None
+) -> list[Writer]:
     """The writers to try in turn: the first writes, the next take over if it leaves it to them.
 
     ``use`` overrides the setting. Raises `InvalidParams` for one that is not to be had.
@@ -77,7 +78,7 @@ def choose(client: Client, use: Use | None, plan: dict[str, Any] | None = None) 
     return [chosen.writer, *rest] if wanted == "client" else [chosen.writer]
 
 
-def foreseen(client: Client, use: Use | None) -> Writer | None:
+def foreseen(client: Client, use: SummarizerUse | None) -> Writer | None:
     """Who would write, for a plan; None where the setting names one that is not to be had.
 
     A plan is also made for a move or a text that needs no writer.

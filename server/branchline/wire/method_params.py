@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from branchline.absent import ABSENT, Absent
+from branchline.settings import SummarizerUse
 from branchline.wire.params import NotEmpty, Range
 
 _LARGEST_INTEGER = 2**53 - 1  # beyond it a client written in JavaScript cannot count
@@ -15,8 +16,6 @@ Limit = Annotated[int, Range(1, 20_000)]
 """How many rows, sessions or hits one answer may hold."""
 
 Tokens = Annotated[int, Range(0, _LARGEST_INTEGER)]
-
-Summarizer = Literal["auto", "client", "openai", "offline"]
 
 Offset = Annotated[int, Range(0, _LARGEST_INTEGER)]
 
@@ -135,7 +134,7 @@ class SummaryChoice:
     draft_id: str | None = None
     instructions: str | None = None
     replace_instructions: bool = False
-    summarizer: Summarizer | None = None
+    summarizer: SummarizerUse | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +157,7 @@ class CompactParams(SessionParams):
 
     instructions: str | None = None
     keep_recent_tokens: Tokens | None = None
-    summarizer: Summarizer | None = None
+    summarizer: SummarizerUse | None = None
     summary: str | None = None
     draft_id: str | None = None
     dry_run: bool = False
