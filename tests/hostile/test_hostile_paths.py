@@ -51,7 +51,10 @@ def test_what_is_no_regular_file_is_refused_and_never_waited_for(
     for device in ("zero", "null", "full", "random", "tty"):
         (folder / f"{device}.jsonl").symlink_to(f"/dev/{device}")
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(os.path.relpath(folder / "socket.jsonl"))
+        # A socket's address is short, however long the path of the folder is.
+        directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        listening.bind(f"/proc/self/fd/{directory}/socket.jsonl")
+        os.close(directory)
         names = sorted(path for path in folder.iterdir() if path != good)
         before = snapshot(folder)
         for path in names:
