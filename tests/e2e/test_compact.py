@@ -15,6 +15,7 @@ from tests.e2e.editor import (
     SPLIT,
     asked,
     call,
+    editor,
     result,
     said,
     session,
@@ -256,6 +257,24 @@ def test_a_draft_may_be_edited_and_is_used_up(talk: Talk) -> None:
     talk.client.notifications.clear()
     error = talk.error("compact", draftId=draft)
     assert (error.code, error.data["parameter"]) == (-32602, "draftId")
+
+
+def test_a_draft_is_stored_once(environment: dict[str, str], agent_dir: Path) -> None:
+    path = session(agent_dir, *CONVERSATION)
+    with editor(environment, path, {}) as ed:
+        draft = ed.ask("compact", keepRecentTokens=KEEP, preview=True)["draftId"]
+        both = [ed.start("compact", draftId=draft) for _ in range(2)]
+        first, second = (ed.wait(one) for one in both)
+        assert first["result"]["entryId"] == ed.leaf()
+        assert second["error"]["code"] == -32602
+    assert [one["type"] for one in lines_of(path)].count("compaction") == 1
+
+
+def test_a_draft_whose_storing_fails_is_kept(talk: Talk) -> None:
+    draft = compact(talk, preview=True)["draftId"]
+    talk.client.notifications.clear()
+    assert talk.error("compact", draftId=draft, expectedLeafId="u1").code == 4004
+    assert talk.ask("compact", draftId=draft)["entryId"] == talk.leaf()
 
 
 def test_a_draft_is_one_of_its_session_and_its_kind(

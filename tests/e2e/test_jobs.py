@@ -140,6 +140,22 @@ def test_a_session_that_is_written_for_is_kept_though_nobody_has_it_open(
         assert ed.wait(work)["result"]["entryId"] == ed.leaf()
 
 
+@KINDS
+def test_it_ends_when_its_session_is_deleted(
+    environment: dict[str, str], path: Path, kind: str
+) -> None:
+    with (
+        model_server(starts("## Goal\n", then=Then.HANG)) as server,
+        editor(environment, path, asks(server)) as ed,
+    ):
+        work = begin(ed, kind)
+        ed.see(lambda one: one.get("method") == "session/summaryText")
+        ed.wait(ed.start("delete"))
+        assert ed.wait(work)["error"]["code"] == 4005
+        assert server.requests[0].left.wait(DEADLINE)
+        assert not path.exists()
+
+
 # --- cancelling ----------------------------------------------------------------------------------
 
 

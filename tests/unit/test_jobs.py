@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from branchline.errors import Busy, Cancelled
+from branchline.errors import Busy, Cancelled, FileChanged
 from branchline.log.format import Header
 from branchline.service.client import Client, Silence
 from branchline.service.jobs import Job, Jobs
@@ -69,6 +69,15 @@ def test_a_session_has_one_job_and_is_kept_while_it_runs(session: Session) -> No
     run(session, work, jobs)
     assert not session.busy
     assert jobs.of(session) is None
+
+
+def test_a_job_ends_with_its_session(session: Session) -> None:
+    async def work(_: Job) -> None:
+        session.close()
+        await anyio.sleep_forever()
+
+    with pytest.raises(FileChanged):
+        run(session, work)
 
 
 def test_a_job_that_fails_leaves_the_session_free(session: Session) -> None:

@@ -170,12 +170,13 @@ async def compact(
 async def _store_draft(
     drafts: Drafts, session: Session, client: Client, request: CompactRequest, draft_id: str
 ) -> Compacted:
-    draft = drafts.take(draft_id, session, "compaction", "draftId")
-    text = draft.text if request.summary is None else request.summary
     if request.dry_run or request.preview:
+        draft = drafts.look_at(draft_id, session, "compaction", "draftId")
+        text = draft.text if request.summary is None else request.summary
         return _result(replace(draft, text=text), draft_id=draft_id)
-    written = await _store(session, client, draft, text, request)
-    drafts.drop(draft_id)
+    with drafts.taken(draft_id, session, "compaction", "draftId") as draft:
+        text = draft.text if request.summary is None else request.summary
+        written = await _store(session, client, draft, text, request)
     return _result(draft, written=written)
 
 

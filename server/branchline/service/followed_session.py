@@ -41,7 +41,7 @@ class FollowedSession(SessionView):
     Attributes (beside those of the view):
         subscribers: the clients that are told of changes.
         gone: whether the session was let go and must not be used any more.
-        at_work: whether a summary of it is being written.
+        end_work: ends the summary of it that is being written, if one is.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class FollowedSession(SessionView):
         super().__init__(path, header, file)
         self.subscribers: set[Client] = set()
         self.gone = False
-        self.at_work = False
+        self.end_work: Callable[[], object] | None = None
         self._locks = locks
         self._lost = lost
         self._queue = anyio.Lock()
@@ -64,10 +64,11 @@ class FollowedSession(SessionView):
     def close(self) -> None:
         """Let the file go, at the end of the turn if somebody has one.
 
-        The session must not be used afterwards. A summary under way needs no file; it finds the
-        session gone when it is to be stored.
+        The session must not be used afterwards. A summary under way has lost what it was for.
         """
         self.gone = True
+        if self.end_work is not None:
+            self.end_work()
         if not self._queue.locked():
             self._close_if_gone()
 
@@ -79,7 +80,7 @@ class FollowedSession(SessionView):
     @property
     def busy(self) -> bool:
         """Whether a change, a reading or a summary is under way."""
-        return self.at_work or self._queue.locked()
+        return self.end_work is not None or self._queue.locked()
 
     def is_current(self) -> bool:
         """Whether the path leads to what was opened: the file, or nothing that holds anything."""

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import anyio
 
-from branchline.errors import Busy, Cancelled
+from branchline.errors import Busy, Cancelled, FileChanged
 from branchline.service.client import Client, Progress
 from branchline.service.session import Session
 
@@ -121,21 +121,22 @@ class Jobs:
     ) -> AsyncIterator[Job]:
         """Do a job: what is inside ends when somebody cancels it.
 
-        Raises `Busy` if the session has one already, `Cancelled` if it was ended by `Job.cancel`.
+        Raises `Busy` if the session has one already, `Cancelled` if it was ended by `Job.cancel`,
+        `FileChanged` if that was because the session was let go.
         """
         other = self.of(session)
         if other is not None:
             raise Busy(other.as_json())
         job = Job(session, kind, client.name)
         self._running[session] = job
-        session.at_work = True
+        session.end_work = job.cancel
         try:
             job.begin(client, token)
             with job.scope:
                 yield job
         finally:
-            session.at_work = False
+            session.end_work = None
             del self._running[session]
             job.end()
         if job.scope.cancelled_caught:
-            raise Cancelled
+            raise FileChanged(session.path, "closed") if session.gone else Cancelled

@@ -1,7 +1,8 @@
 """What the two summaries have in common: asking the writers, and what a person keeps as a draft."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -69,16 +70,28 @@ class Drafts:
             del self._drafts[next(iter(self._drafts))]
         return draft_id
 
-    def take(self, draft_id: str, session: Session, kind: JobKind, parameter: str) -> Draft:
+    def look_at(self, draft_id: str, session: Session, kind: JobKind, parameter: str) -> Draft:
         """The draft with this id. Raises `InvalidParams` if it is none of this session and kind."""
         draft = self._drafts.get(draft_id)
         if draft is None or draft.path != session.path or draft.kind != kind:
             raise InvalidParams(parameter, "names no draft of this session that is still kept")
         return draft
 
-    def drop(self, draft_id: str) -> None:
-        """Forget a draft that was stored."""
-        self._drafts.pop(draft_id, None)
+    @contextmanager
+    def taken(
+        self, draft_id: str, session: Session, kind: JobKind, parameter: str
+    ) -> Iterator[Draft]:
+        """The draft, to be stored by nobody else meanwhile; it is kept if storing it fails.
+
+        Raises what `look_at` raises.
+        """
+        draft = self.look_at(draft_id, session, kind, parameter)
+        del self._drafts[draft_id]
+        try:
+            yield draft
+        except BaseException:
+            self._drafts[draft_id] = draft
+            raise
 
 
 async def write_texts(

@@ -116,13 +116,12 @@ async def _store_draft(
     drafts: Drafts, session: Session, client: Client, switch: Switch, draft_id: str
 ) -> Switched:
     """Move with a text that a person has seen, and may have changed."""
-    draft = drafts.take(draft_id, session, "branch", "summary.draftId")
-    text = draft.text
-    if switch.summary.text is not None:
-        files = {key: draft.plan[key] for key in ("readFiles", "modifiedFiles")}
-        text = with_files(switch.summary.text, files)
-    done = await _move(session, client, switch, text, draft)
-    drafts.drop(draft_id)
+    with drafts.taken(draft_id, session, "branch", "summary.draftId") as draft:
+        text = draft.text
+        if switch.summary.text is not None:
+            files = {key: draft.plan[key] for key in ("readFiles", "modifiedFiles")}
+            text = with_files(switch.summary.text, files)
+        done = await _move(session, client, switch, text, draft)
     return done
 
 
