@@ -11,6 +11,7 @@
     ├── ReadOnly (4006)            this session may not be written
     ├── Busy (4007)                another summary of this session is under way
     ├── StorageFailure (4008)      disk full, no permission, I/O error; nothing was added
+    ├── NothingToUndo (4013)       the leaf only ever went on, or went on since it was moved
     ├── NothingToCompact (4009)    the branch was compacted already, or is too small
     ├── SummaryFailed (4010)       no usable summary came; nothing was stored
     └── CancelledByClient (4011)   the client that was asked for a summary said no
@@ -177,6 +178,30 @@ class NothingToCompact(BranchlineError):
             f"newest {keep_recent_tokens} are kept as they are",
             tokens=tokens,
             keepRecentTokens=keep_recent_tokens,
+        )
+
+
+class NothingToUndo(BranchlineError):
+    """There is no move or compaction to take back, or messages came after it.
+
+    ``cameFromId`` is where the leaf was before the last one, if there was one: the way back is
+    still a move there.
+    """
+
+    code = 4013
+    kind = "nothingToUndo"
+
+    def __init__(self, came_from_id: str | None = None, messages_since: int = 0) -> None:
+        if messages_since:
+            problem = f"{messages_since} messages were appended since the leaf was last moved"
+            if came_from_id is not None:
+                problem += f"; to go back all the same, move it to {came_from_id}"
+        else:
+            problem = "there is no move or compaction in this session"
+        super().__init__(
+            f"Nothing was undone: {problem}",
+            cameFromId=came_from_id,
+            messagesSince=messages_since,
         )
 
 

@@ -1,13 +1,14 @@
-"""One request answered in this process, without a daemon: what the command line is made of."""
+"""A daemon's work done in this process: what a command of the command line is made of."""
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from branchline.errors import BranchlineError
 from branchline.handlers import HANDLERS
 from branchline.handlers.connection import Connection
 from branchline.service.client import Client, Silence
@@ -15,39 +16,79 @@ from branchline.service.jobs import Jobs
 from branchline.service.registry import Registry
 from branchline.service.summarising import Drafts
 
+Hear = Callable[[str, Mapping[str, Any]], None]
 
-def run_method(
-    method: str, params: object, folders: Sequence[Path], on_problem: Callable[[str], None]
-) -> Any:
-    """Answer one request.
 
-    ``params`` is an instance of the method's params class; ``on_problem`` is told what is wrong
-    with the settings, a line each. Raises `BranchlineError`.
+class LocalService:
+    """Answers one request after the other, for a client that is this process itself.
+
+    Attributes:
+        hear: told each notification, in a thread of its own; None if nobody listens.
     """
 
-    async def answer() -> object:
+    def __init__(self, portal: BlockingPortal) -> None:
+        self.hear: Hear | None = None
+        self._portal = portal
+        self._connection: Connection | None = None
+
+    def ask(self, method: str, params: object) -> Any:
+        """The result of a method; ``params`` is an instance of its params class.
+
+        An interrupt (Ctrl-C) cancels what may be cancelled, and then it is seen what came of it: a
+        write that has begun is finished. Raises `BranchlineError`, `KeyboardInterrupt`.
+        """
+        assert self._connection is not None
+        answer = self._portal.start_task_soon(HANDLERS[method], self._connection, params)
+        while True:
+            try:
+                return answer.result()
+            except KeyboardInterrupt:
+                if not self._portal.call(self._connection.jobs.cancel_all):
+                    answer.cancel()
+                    raise
+
+    @asynccontextmanager
+    async def run(
+        self, folders: Sequence[Path], on_problem: Callable[[str], None]
+    ) -> AsyncIterator["LocalService"]:
+        """Be there for requests."""
         async with anyio.create_task_group() as tasks:
             registry = Registry(os.environ, tasks)
-            client = Client(Silence())
+            client = Client(_Listening(self))
             for problem in client.configure(None, folders):
                 on_problem(problem)
+            self._connection = Connection(client, registry, Jobs(), Drafts())
             try:
-                connection = Connection(client, registry, Jobs(), Drafts())
-                result = await HANDLERS[method](connection, params)
+                yield self
             finally:
                 tasks.cancel_scope.cancel()
                 registry.close()
-        return result
-
-    return _run(answer)
 
 
-def _run(work: Callable[[], Awaitable[Any]]) -> Any:
-    """Run async work to its end; an error of ours comes out as itself."""
-    try:
-        return anyio.run(work)
-    except BaseExceptionGroup as group:
-        first = group.exceptions[0]
-        if len(group.exceptions) == 1 and isinstance(first, BranchlineError):
-            raise first from None
-        raise
+class _Listening(Silence):
+    """The port of a client that listens, but cannot be asked."""
+
+    def __init__(self, service: LocalService) -> None:
+        self._service = service
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        if self._service.hear is not None:
+            self._service.hear(method, params)
+
+
+@contextmanager
+def local_service(
+    folders: Sequence[Path], on_problem: Callable[[str], None]
+) -> Iterator[LocalService]:
+    """A service with these workspace folders and the user's settings.
+
+    ``on_problem`` is told what is wrong with the settings, a line each.
+    """
+    with start_blocking_portal() as portal:
+        running = portal.wrap_async_context_manager(LocalService(portal).run(folders, on_problem))
+        service = running.__enter__()
+        try:
+            yield service
+        finally:
+            # Not told of an error: to a task group it would look like one of its own.
+            running.__exit__(None, None, None)

@@ -5,6 +5,7 @@ It owns the processes it starts: each is ended, by its id, with the test that as
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -18,7 +19,8 @@ from tests.e2e.talk import SAMPLE, Talk, write_session
 
 TESTS = Path(__file__).resolve().parents[1]
 CASES = TESTS / "cases"
-SERVE = [sys.executable, "-m", "branchline", "serve", "--stdio"]
+COMMAND = [sys.executable, "-m", "branchline"]
+SERVE = [*COMMAND, "serve", "--stdio"]
 SECONDS = 60.0
 """How long a test may talk to one daemon before it counts as stuck."""
 
@@ -100,6 +102,55 @@ def daemon(agent_dir: Path, environment: dict[str, str]) -> Iterator[StartDaemon
 
         variables = environment
         yield start
+
+
+class Run(Protocol):
+    """Runs ``branchline`` in the project's folder; ``wanted`` is the exit code it must have.
+
+    ``variables`` add to `environment`.
+    """
+
+    def __call__(
+        self,
+        *arguments: str,
+        wanted: int = 0,
+        stdin: str = "",
+        variables: Mapping[str, str] | None = None,
+    ) -> "subprocess.CompletedProcess[str]": ...
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The folder that the command line runs in."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def run(environment: dict[str, str], project: Path) -> Run:
+    """Run commands as a person or a script does."""
+
+    def run_command(
+        *arguments: str,
+        wanted: int = 0,
+        stdin: str = "",
+        variables: Mapping[str, str] | None = None,
+    ) -> "subprocess.CompletedProcess[str]":
+        done = subprocess.run(
+            [*COMMAND, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env={**environment, "PYTHONIOENCODING": "utf-8", **(variables or {})},
+            cwd=project,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert done.returncode == wanted, done.stderr
+        return done
+
+    return run_command
 
 
 @pytest.fixture(scope="module")

@@ -1,56 +1,19 @@
 """Every command of the command line, as a person or a script runs it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
+from tests.e2e.conftest import Run
 from tests.e2e.talk import SAMPLE, write_session
-
-
-class Run(Protocol):
-    """Runs ``branchline`` in the project's folder; ``wanted`` is the exit code it must have."""
-
-    def __call__(
-        self, *arguments: str, wanted: int = 0, stdin: str = ""
-    ) -> subprocess.CompletedProcess[str]: ...
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture
 def path(agent_dir: Path, project: Path) -> Path:
     """The sample session; its folder is the project. The leaf is on ``d``."""
     return write_session(agent_dir / "sessions" / "--p--", *SAMPLE, cwd=str(project))
-
-
-@pytest.fixture
-def run(environment: dict[str, str], project: Path) -> Run:
-    def run_command(
-        *arguments: str, wanted: int = 0, stdin: str = ""
-    ) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "branchline", *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            env={**environment, "PYTHONIOENCODING": "utf-8"},
-            cwd=project,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == wanted, done.stderr
-        return done
-
-    return run_command
 
 
 def last_record(path: Path) -> Any:
@@ -139,12 +102,12 @@ def test_a_summary_goes_along_without_a_model(run: Run, path: Path) -> None:
 
 def test_the_branch_is_compacted_without_a_model(run: Run, path: Path) -> None:
     before = path.read_bytes()
-    assert run("compact", "--keep", "1", "--dry-run").stdout.startswith("would cover")
+    assert run("compact", "--keep", "1", "--dry-run").stdout.startswith("covered")
     assert "first question" in run("compact", "--keep", "1", "--preview").stdout
     assert path.read_bytes() == before
     refused = run("compact", "--keep", "1", "--writer", "openai", wanted=2)
     assert "summarizer.model names no model" in refused.stderr
-    assert run("compact", "--keep", "1").stdout.startswith("covers")
+    assert "stored as" in run("compact", "--keep", "1").stdout
     assert last_record(path)["type"] == "compaction"
 
 
@@ -227,7 +190,7 @@ def test_shells_get_a_completion_script(run: Run, shell: str) -> None:
 def test_every_command_has_help_with_its_options(run: Run) -> None:
     listed = run("--help").stdout
     commands = listed.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
-    assert len(commands) == 18
+    assert len(commands) == 20
     assert "Exit codes" in listed
     for line in commands:
         assert "--help" in run(line.split()[0], "--help").stdout

@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.talk import Talk, said
-from tests.e2e.world import lines_of
+from tests.e2e.world import add_bytes, foreign, lines_of
 
 KEYS = {
     "leafId",
@@ -210,3 +210,41 @@ def test_a_target_that_is_not_there(talk: Talk) -> None:
     for dry_run in (False, True):
         error = talk.error("switchLeaf", targetId="gone", dryRun=dry_run)
         assert (error.code, error.data["entryId"]) == (4001, "gone")
+
+
+# --- undo ----------------------------------------------------------------------------------------
+
+
+def test_the_last_move_is_taken_back_in_one_write(talk: Talk) -> None:
+    before = talk.ask("context")
+    talk.ask("switchLeaf", targetId="f", position="at", label="tried")
+    talk.told()
+    undone = talk.ask("undo", expectedLeafId="f")
+    (news,) = talk.told()
+    assert (news["leafId"], news["previousLeafId"]) == ("d", "f")
+    assert (undone["leafId"], undone["revision"]) == ("d", news["revision"])
+    assert talk.entry(undone["undoneId"])["targetId"] == "f"  # the label of the move
+    after = talk.ask("context")
+    assert (after["messages"], after["path"]) == (before["messages"], before["path"])
+
+
+def test_an_undo_is_refused_where_the_leaf_is_another(talk: Talk) -> None:
+    talk.ask("switchLeaf", targetId="f", position="at")
+    error = talk.error("undo", expectedLeafId="d")
+    assert (error.code, error.data["leafId"]) == (4004, "f")
+    assert talk.ask("undo")["leafId"] == "d"
+
+
+def test_what_another_program_appended_since_is_not_undone(talk: Talk) -> None:
+    talk.ask("switchLeaf", targetId="f", position="at")
+    add_bytes(talk.path, foreign("x1", "f"))
+    assert talk.leaf() == "x1"
+    error = talk.error("undo")
+    assert (error.code, error.data["cameFromId"], error.data["messagesSince"]) == (4013, "d", 1)
+
+
+def test_an_undo_is_the_same_for_who_comes_later(talk: Talk, daemon: StartDaemon) -> None:
+    talk.ask("switchLeaf", targetId="f", position="at")
+    later = talk.reopened(daemon)
+    assert later.ask("undo")["leafId"] == "d"
+    assert later.ask("undo")["leafId"] == "f"

@@ -8,13 +8,14 @@ imported when it runs, so that starting stays quick.
 import click
 
 from branchline import __version__
-from branchline.cli import change, completion, look, serving
+from branchline.cli import change, completion, look, move, serving
 
 EXIT_CODES = """\b
 Exit codes:
   0  done            3  no such session or entry
   1  other error     4  refused: read-only, or it changed meanwhile
   2  wrong usage     5  the disk refused
+                   130  cancelled
 """
 
 
@@ -28,5 +29,11 @@ def main() -> None:
     """
 
 
-for command in (*look.COMMANDS, *change.COMMANDS, serving.serve, completion.completion):
+for command in (
+    *look.COMMANDS,
+    *change.COMMANDS,
+    *move.COMMANDS,
+    serving.serve,
+    completion.completion,
+):
     main.add_command(command)

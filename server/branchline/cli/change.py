@@ -1,4 +1,4 @@
-"""Commands that change a session: append, switch, label, rename, edit, fork, repair, delete."""
+"""Commands that change a session: append, label, rename, edit, fork, repair, delete."""
 
 import sys
 from typing import Any, Final
@@ -6,21 +6,14 @@ from typing import Any, Final
 import click
 
 from branchline import codec
+from branchline.cli.output import print_json, show
 from branchline.cli.shared import (
     as_json_option,
     ask,
     named,
-    print_json,
     reports_errors,
-    show,
+    session_argument,
     split_session,
-)
-
-session_argument = click.argument("session", required=False)
-writer_option = click.option(
-    "--writer",
-    type=click.Choice(("openai", "offline")),
-    help="Who writes the summary, instead of the setting summarizer.use.",
 )
 
 
@@ -67,118 +60,6 @@ def append(
         return
     for entry in result["entries"]:
         show(entry["id"])
-
-
-@click.command()
-@click.argument("arguments", nargs=-1, metavar="[SESSION] ENTRY")
-@click.option("--at", "exactly", is_flag=True, help="Exactly there, also for a user message.")
-@click.option("--summary", metavar="TEXT", help="Take this along as what the branch left taught.")
-@click.option("--summarize", is_flag=True, help="Have the branch left summarised.")
-@click.option("--instructions", metavar="TEXT", help="What the summary should look at besides.")
-@click.option("--label", metavar="TEXT", help="Label the place, or the summary.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be left behind.")
-@writer_option
-@as_json_option
-@reports_errors
-def switch(
-    arguments: tuple[str, ...],
-    exactly: bool,
-    summary: str | None,
-    summarize: bool,
-    instructions: str | None,
-    label: str | None,
-    dry_run: bool,
-    writer: Any,
-    as_json: bool,
-) -> None:
-    """Move the leaf to ENTRY ("root": before the first entry).
-
-    For a user message the leaf goes before it, and its text is printed to be sent again.
-
-    \b
-    Examples:
-      branchline switch 3f2a91c0 --dry-run
-      branchline switch x.jsonl 3f2a91c0 --summary "regex cannot nest; scan instead"
-      branchline switch 3f2a91c0 --summarize
-    """
-    from branchline.wire.method_params import SummaryChoice
-
-    if summarize and summary is not None:
-        raise click.UsageError("--summarize and --summary exclude each other")
-    session, (target,) = split_session(arguments, 1, "[SESSION] ENTRY")
-    mode: Any = "write" if summarize else "none" if summary is None else "text"
-    result = ask(
-        "session/switchLeaf",
-        session=session,
-        target_id=None if target == "root" else target,
-        position="at" if exactly or target == "root" else "auto",
-        summary=SummaryChoice(
-            mode=mode, text=summary, instructions=instructions, summarizer=writer
-        ),
-        label=label,
-        dry_run=dry_run,
-    )
-    if as_json:
-        print_json(result)
-        return
-    plan = result["plan"]
-    verb = "would leave" if dry_run else "left"
-    show(
-        f"{verb} {plan['messageCount']} messages, about {plan['tokens']:,} tokens; "
-        f"the leaf is {result['leafId'] or 'before the first entry'}"
-    )
-    if summarize and result["summary"] is not None:
-        show("\n" + result["summary"])
-    if result["editorContent"] is not None:
-        show("\n" + result["editorContent"]["text"])
-
-
-@click.command()
-@session_argument
-@click.option("--instructions", metavar="TEXT", help="What the summary should look at besides.")
-@click.option("--keep", metavar="TOKENS", type=click.IntRange(0), help="Newest tokens to keep.")
-@click.option("--preview", is_flag=True, help="Print the summary, store nothing.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be covered.")
-@writer_option
-@as_json_option
-@reports_errors
-def compact(
-    session: str | None,
-    instructions: str | None,
-    keep: int | None,
-    preview: bool,
-    dry_run: bool,
-    writer: str | None,
-    as_json: bool,
-) -> None:
-    """Put a summary in the place of the past of SESSION's active branch. Nothing is lost.
-
-    \b
-    Examples:
-      branchline compact --dry-run
-      branchline compact --instructions "the parser's edge cases" --preview
-    """
-    result = ask(
-        "session/compact",
-        session=named(session),
-        instructions=instructions,
-        keep_recent_tokens=keep,
-        summarizer=writer,
-        dry_run=dry_run,
-        preview=preview,
-    )
-    if as_json:
-        print_json(result)
-        return
-    plan = result["plan"]
-    covered = len(plan["summarized"]) + len(plan["turnPrefix"])
-    verb = "would cover" if result["entryId"] is None else "covers"
-    show(
-        f"{verb} {covered} messages and keeps {len(plan['kept'])}: about "
-        f"{plan['tokensBefore']:,} tokens become {result['tokensAfter']:,}"
-    )
-    if result["summary"] is not None:
-        show("\n" + result["summary"])
 
 
 @click.command()
@@ -332,4 +213,4 @@ def _report(result: dict[str, Any], as_json: bool) -> None:
         show(f"done; the leaf is {result['leafId']}")
 
 
-COMMANDS: Final = (append, switch, compact, label, rename, edit, fork, repair, delete)
+COMMANDS: Final = (append, label, rename, edit, fork, repair, delete)

@@ -5,25 +5,19 @@ from typing import Any, Final
 
 import click
 
-from branchline import codec
+from branchline.cli.output import has_unicode, print_json, say, width
+from branchline.cli.output import show as show_text
 from branchline.cli.shared import (
     as_json_option,
     ask,
-    has_unicode,
+    decoded,
     named,
-    print_json,
     reports_errors,
-    say,
-    width,
-)
-from branchline.cli.shared import (
-    show as show_text,
+    session_argument,
 )
 
 _ALL_ROWS: Final = 1_000_000
 _FILTERS: Final = ("default", "noTools", "userOnly", "labeledOnly", "all")
-
-session_argument = click.argument("session", required=False)
 
 
 @click.command(name="list")
@@ -178,7 +172,7 @@ def show(arguments: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json(result)
         return
-    for entry in codec.decode(codec.encode(result))["entries"]:
+    for entry in decoded(result)["entries"]:
         show_text(entry_text(entry))
 
 

@@ -1,19 +1,23 @@
-"""What all commands share: asking, naming a session, printing safely, and failing clearly."""
+"""What all commands share: asking, naming a session, and failing clearly."""
 
 import os
-import re
+import signal
 import sys
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from branchline import codec
+from branchline.cli.busy import busy_sign
+from branchline.cli.output import print_json, say
 from branchline.errors import BranchlineError, NotFound
 
-_UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+if TYPE_CHECKING:
+    from branchline.local import LocalService
+
 _EXIT_CODES: Final = {
     "invalidParams": 2,
     "invalidEntry": 2,
@@ -23,8 +27,10 @@ _EXIT_CODES: Final = {
     "leafChanged": 4,
     "fileChanged": 4,
     "storage": 5,
+    "cancelled": 130,
 }
 
+session_argument = click.argument("session", required=False)
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
@@ -42,6 +48,9 @@ def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
             else:
                 say(f"branchline: {error.message}")
             sys.exit(_EXIT_CODES.get(error.kind, 1))
+        except KeyboardInterrupt:
+            say("branchline: Cancelled: nothing was stored")
+            sys.exit(_EXIT_CODES["cancelled"])
         except BrokenPipeError:
             # The reader (head, a pager) has seen enough; keep Python from complaining at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -52,11 +61,43 @@ def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 def ask(method: str, **params: Any) -> Any:
     """The result of one method; ``params`` are the fields of its params class."""
-    from branchline.local import run_method
     from branchline.wire.methods import METHODS
 
-    with _busy_sign():
-        return run_method(method, METHODS[method].params(**params), [Path.cwd()], _say_once)
+    service = _service()
+    with busy_sign(service):
+        return service.ask(method, METHODS[method].params(**params))
+
+
+def decoded(result: Any) -> Any:
+    """A result whose entries can be looked into: they come as the text that is in the file."""
+    return codec.decode(codec.encode(result))
+
+
+def edited(text: str) -> str:
+    """What a person makes of a text in their editor; ends the command if nothing is left of it."""
+    editor_decides = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        changed = click.edit(text, extension=".md", require_save=False)
+    finally:
+        signal.signal(signal.SIGINT, editor_decides)
+    if not (changed or "").strip():
+        say("branchline: The text is blank: nothing was stored")
+        sys.exit(1)
+    return changed or ""
+
+
+def _service() -> "LocalService":
+    """The one that answers all that this command asks; it ends with the command."""
+    from branchline.local import LocalService, local_service
+
+    context = click.get_current_context()
+    if not isinstance(context.obj, LocalService):
+        context.obj = context.with_resource(local_service([Path.cwd()], _say_problem))
+    return context.obj
+
+
+def _say_problem(problem: str) -> None:
+    say(f"branchline: {problem}")
 
 
 def named(session: str | None) -> str:
@@ -83,58 +124,3 @@ def split_session(arguments: tuple[str, ...], count: int, usage: str) -> tuple[s
 
 def _is_session_path(argument: str) -> bool:
     return argument.endswith(".jsonl") or ("/" in argument and Path(argument).is_file())
-
-
-@cache
-def _say_once(problem: str) -> None:
-    """A command may ask several times; the settings are wrong once."""
-    say(f"branchline: {problem}")
-
-
-def printable(text: str) -> str:
-    """The text without anything that a terminal would obey, line ends and tabs excepted."""
-    kept = "".join(one for one in text if one in "\n\t" or one >= " ")
-    return codec.clean_text(_UNPRINTABLE.sub("", kept))
-
-
-def say(text: str) -> None:
-    """Print a line beside the result, on stderr."""
-    click.echo(printable(text), err=True)
-
-
-def show(text: str) -> None:
-    """Print what may hold session text."""
-    click.echo(printable(text))
-
-
-def print_json(result: object, *, err: bool = False) -> None:
-    """Print a result as one line of JSON."""
-    text = codec.encode(result).decode()
-    click.echo(_UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text), err=err)
-
-
-def width() -> int:
-    """The terminal's width in cells."""
-    from shutil import get_terminal_size
-
-    return get_terminal_size((100, 24)).columns
-
-
-def has_unicode() -> bool:
-    """Whether the terminal takes more than ASCII."""
-    return "utf" in (sys.stdout.encoding or "").lower()
-
-
-def _busy_sign() -> Any:
-    """A bar and a clock on stderr while something takes long; nothing where nobody looks."""
-    from contextlib import nullcontext
-
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    progress.add_task("Reading sessions", total=None)
-    return progress

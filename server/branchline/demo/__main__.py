@@ -36,6 +36,7 @@ class Walk:
     project: Path
     leaf_id: str = ""
     branches: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[dict[str, Any]] = field(default_factory=list)
 
     def ask(self, method: str, **params: Any) -> Any:
         """Ask about our session."""
@@ -120,6 +121,7 @@ def append_message(walk: Walk) -> None:
 
 def compact(walk: Walk) -> None:
     """Put a summary in the place of all but the newest messages, without a model."""
+    walk.messages = walk.ask("session/context")["messages"]
     answer = walk.ask("session/compact", keepRecentTokens=KEEP_RECENT_TOKENS, summarizer="offline")
     plan = answer["plan"]
     expect(answer["leafId"] == answer["entryId"], "the compaction as the new leaf")
@@ -133,6 +135,16 @@ def compact(walk: Walk) -> None:
     )
     show_text(answer["summary"])
     walk.leaf_id = answer["leafId"]
+
+
+def undo(walk: Walk) -> None:
+    """Take the compaction back: the context is the former one, to the letter."""
+    answer = walk.ask("session/undo")
+    expect(answer["undoneId"] == walk.leaf_id, "the compaction as what is undone")
+    context = walk.ask("session/context")
+    expect(context["messages"] == walk.messages, "exactly the former context")
+    walk.leaf_id = answer["leafId"]
+    say(f"the leaf is {walk.leaf_id} again, and the model sees what it saw before")
 
 
 def show_text(text: str) -> None:
@@ -153,6 +165,7 @@ STEPS: Final[tuple[tuple[str, Callable[[Walk], None]], ...]] = (
     ("What the model sees now", show_context),
     ("Compact: a summary in the place of the past", compact),
     ("What the model sees after that", show_context),
+    ("Take the compaction back", undo),
 )
 
 

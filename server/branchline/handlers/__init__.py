@@ -18,6 +18,7 @@ HANDLERS: dict[str, Handler] = {
     "session/label": changes.label,
     "session/rename": changes.rename,
     "session/edit": changes.edit,
+    "session/undo": changes.undo,
     "session/switchLeaf": summaries.switch,
     "session/compact": summaries.compaction,
     "session/summarizer": summaries.summarizer,

@@ -11,6 +11,7 @@ from branchline.wire.method_params import (
     LabelParams,
     RenameParams,
     SessionParams,
+    UndoParams,
 )
 
 Result = dict[str, Any]
@@ -51,6 +52,13 @@ async def edit(connection: Connection, params: EditParams) -> Result:
     session = await connection.session(params.session)
     written = await actions.edit(session, connection.client, params.target_id, params.replacement)
     return {"entryId": written.entries[0]["id"], **_position(written)}
+
+
+async def undo(connection: Connection, params: UndoParams) -> Result:
+    """``session/undo``."""
+    session = await connection.session(params.session)
+    written, undone_id = await actions.undo(session, connection.client, params.expected_leaf_id)
+    return {"undoneId": undone_id, **_position(written)}
 
 
 async def repair(connection: Connection, params: SessionParams) -> Result:

@@ -6,7 +6,7 @@ from branchline.handlers.connection import Connection
 from branchline.service.compaction import CompactRequest, compact
 from branchline.service.summarising import summarizer_json
 from branchline.service.switching import SummaryWish, Switch, switch_leaf
-from branchline.service.writers import choices, choose
+from branchline.service.writers import choices, choose, try_out
 from branchline.wire.method_params import (
     CompactParams,
     SessionParams,
@@ -95,7 +95,7 @@ async def compaction(connection: Connection, params: CompactParams) -> Result:
 
 
 async def summarizer(connection: Connection, params: SummarizerParams) -> Result:
-    """``session/summarizer``: who would write, and who could."""
+    """``session/summarizer``: who would write, who could, and whether it works."""
     if params.session is not None:
         await connection.session(params.session)
     client = connection.client
@@ -104,7 +104,8 @@ async def summarizer(connection: Connection, params: SummarizerParams) -> Result
     usable = {one.kind for one in available if one.writer is not None}
     chosen = choose(client, None if use == "auto" or use in usable else "auto")[0]
     listed = [one.as_json() for one in available]
-    return {"use": use, **summarizer_json(chosen), "available": listed}
+    test = await try_out(client) if params.test else None
+    return {"use": use, **summarizer_json(chosen), "available": listed, "test": test}
 
 
 async def cancel(connection: Connection, params: SessionParams) -> Result:

@@ -8,10 +8,12 @@ from typing import Any, Final
 
 from branchline.absent import ABSENT, Absent
 from branchline.entries import Entry, Kind
+from branchline.errors import NothingToUndo
 from branchline.service.client import Client
 from branchline.service.new_entries import Addition, EntryFactory, call_owner, make_addition
 from branchline.service.session import Session, Written
 from branchline.tree.index import Tree
+from branchline.tree.undo import last_move
 
 Expected = str | Absent | None
 
@@ -69,6 +71,30 @@ async def rename(session: Session, client: Client, name: str) -> Written:
         return make_addition(tree, tree.leaf, [fields])
 
     return await session.change(client, prepare)
+
+
+async def undo(
+    session: Session, client: Client, expected_leaf_id: Expected = ABSENT
+) -> tuple[Written, str]:
+    """Move the leaf back to where it was before its last move or compaction.
+
+    Gives also the id of the record that is undone. Raises `NothingToUndo`, `LeafChanged`.
+    """
+    undone: list[str] = []
+
+    def prepare(tree: Tree) -> Addition:
+        last = last_move(tree, session)
+        if last is None:
+            raise NothingToUndo
+        if last.messages_since:
+            raise NothingToUndo(tree.id_of(last.came_from), last.messages_since)
+        undone[:] = [tree.ids[last.record]]
+        factory = EntryFactory(tree, tree.leaf)
+        factory.move(tree.id_of(last.came_from))
+        return Addition(list(factory.made.values()), tree.id_of(last.came_from))
+
+    written = await session.change(client, prepare, expected_leaf_id=expected_leaf_id)
+    return written, undone[0]
 
 
 async def edit(

@@ -115,6 +115,12 @@ class Jobs:
         """The job of a session."""
         return self._running.get(session)
 
+    def cancel_all(self) -> bool:
+        """Cancel every job; give whether any is under way, which may be too late to cancel."""
+        for job in self._running.values():
+            job.cancel()
+        return bool(self._running)
+
     @asynccontextmanager
     async def work(
         self, session: Session, kind: JobKind, client: Client, token: Token | None

@@ -97,8 +97,15 @@ class EntryFactory:
         return self._take(entry)
 
     def move(self, target_id: str | None) -> None:
-        """End the write with a record that moves the leaf. Its parent is its target."""
-        self._take(move_record(new_id(self._known), target_id, self._timestamp))
+        """End the write with a record that moves the leaf. Its parent is its target.
+
+        It has the time of the record before it, which is how it is seen later that both were one
+        write (see `tree.undo`).
+        """
+        timestamp = self._timestamp
+        for entry in self.made.values():
+            timestamp = entry["timestamp"]
+        self._take(move_record(new_id(self._known), target_id, timestamp))
 
     def _take(self, entry: Entry) -> Entry:
         self.made[entry["id"]] = entry

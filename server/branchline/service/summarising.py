@@ -13,7 +13,7 @@ from branchline.entries import ZERO_USAGE, Entry
 from branchline.errors import BranchlineError, InvalidParams
 from branchline.service.jobs import Job, JobKind
 from branchline.service.session import Session
-from branchline.service.writers import LeftToTheNext
+from branchline.service.writers import LeftToTheNext, left_to_nobody
 from branchline.settings import Settings
 from branchline.summaries.files import file_section
 from branchline.summaries.writer import SummaryRequest, Writer, WrittenSummary
@@ -107,7 +107,7 @@ async def write_texts(
             return Texts(await _write_all(writer, requests, job), writer)
         except LeftToTheNext:
             continue
-    raise InvalidParams("summarizer", "'client' left the summary to others, and there is none")
+    raise left_to_nobody()
 
 
 async def _write_all(
@@ -138,10 +138,12 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def with_files(text: str, files: dict[str, list[str]]) -> str:
-    """The text with the file lists at its end, unless they are there already."""
+    """The text with the file lists at its end, once, wherever a person put them."""
     section = file_section(files)
-    text = text.rstrip()
-    return text if not section or text.endswith(section) else f"{text}\n\n{section}"
+    if not section:
+        return text.rstrip()
+    parts = [part.strip("\n") for part in text.rstrip().split(section)]
+    return "\n\n".join([*filter(None, parts), section])
 
 
 def window_of(settings: Settings, writer: Writer | None) -> int | None:

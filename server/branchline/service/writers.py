@@ -5,6 +5,7 @@ model, then the offline writer, which is always there. A key that happens to lie
 environment is no consent: without ``summarizer.model`` no server is asked.
 """
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -25,6 +26,20 @@ from branchline.summaries.writer import (
 )
 
 _CLIENT: Final = "the client"
+_SMALL_REQUEST: Final = SummaryRequest(
+    kind="branch",
+    messages=[
+        {"role": "user", "content": "Rename `parse` to `read` in parser.py."},
+        {"role": "assistant", "content": [{"type": "text", "text": "Renamed; the tests pass."}]},
+    ],
+    previous=None,
+    pinned=[],
+    instructions=None,
+    replace_instructions=False,
+    max_tokens=2000,
+    input_tokens=None,
+)
+"""What a writer is tried with: made up, so that nothing of a session goes anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +102,31 @@ def foreseen(client: Client, use: SummarizerUse | None) -> Writer | None:
         return choose(client, use)[0]
     except InvalidParams:
         return None
+
+
+async def try_out(client: Client) -> dict[str, Any]:
+    """Have a small summary written, as ``session/summarizer`` tells of it: by whom, at what cost.
+
+    Raises what a writer raises, and `InvalidParams` if the one that is set is not to be had.
+    """
+    for writer in choose(client, None):
+        started = time.monotonic()
+        try:
+            written = await writer.write(_SMALL_REQUEST, lambda _: None)
+        except LeftToTheNext:
+            continue
+        return {
+            "kind": writer.kind,
+            "model": written.model,
+            "seconds": round(time.monotonic() - started, 3),
+            "usage": written.usage,
+        }
+    raise left_to_nobody()
+
+
+def left_to_nobody() -> InvalidParams:
+    """What is wrong if the client leaves a summary to a next writer, and there is none."""
+    return InvalidParams("summarizer", "'client' left the summary to others, and there is none")
 
 
 def server_writer(client: Client) -> OpenAIWriter:

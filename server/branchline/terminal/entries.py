@@ -10,21 +10,28 @@ def entry_text(entry: Entry) -> str:
     """An entry under a line that says what it is and when it was made."""
     kind = message_of(entry).get("role") or entry.get("type")
     head = f"── {kind} {entry.get('id')} {entry.get('timestamp') or ''}".rstrip()
-    if entry.get("type") == "message":
-        body = _body(message_of(entry))
-    elif entry.get("type") == "custom_message":
-        body = _content(entry.get("content"))
-    elif summary_of(entry):
-        body = summary_of(entry)
-    else:
-        common = ("type", "id", "parentId", "timestamp")
-        body = _json({key: value for key, value in entry.items() if key not in common})
-    return f"{head}\n\n{body}\n"
+    return f"{head}\n\n{_entry_body(entry)}\n"
+
+
+def first_line(entry: Entry) -> str:
+    """The first line of an entry that is not blank; empty if it says nothing."""
+    return next((line for line in _entry_body(entry).splitlines() if line.strip()), "")
 
 
 def message_text(message: Entry) -> str:
     """A message of a context under a line that says whose it is."""
     return f"── {message.get('role')}\n\n{_body(message)}"
+
+
+def _entry_body(entry: Entry) -> str:
+    if entry.get("type") == "message":
+        return _body(message_of(entry))
+    if entry.get("type") == "custom_message":
+        return _content(entry.get("content"))
+    if summary_of(entry):
+        return summary_of(entry)
+    common = ("type", "id", "parentId", "timestamp")
+    return _json({key: value for key, value in entry.items() if key not in common})
 
 
 def _body(message: Entry) -> str:

@@ -152,6 +152,13 @@ class SwitchLeafParams(SessionParams):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UndoParams(SessionParams):
+    """Params of ``session/undo``."""
+
+    expected_leaf_id: str | Absent | None = ABSENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompactParams(SessionParams):
     """Params of ``session/compact``."""
 
@@ -168,9 +175,10 @@ class CompactParams(SessionParams):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummarizerParams:
-    """Params of ``session/summarizer``."""
+    """Params of ``session/summarizer``. ``test`` has the writer write a small summary."""
 
     session: str | None = None
+    test: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

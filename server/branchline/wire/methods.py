@@ -25,6 +25,7 @@ from branchline.wire.method_params import (
     SummarizerParams,
     SwitchLeafParams,
     TreeParams,
+    UndoParams,
 )
 
 PROTOCOL_VERSION = 1
@@ -135,6 +136,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 "Move the leaf, with or without a summary of the branch that is left.",
             ),
             Method(
+                "session/undo",
+                UndoParams,
+                ("undoneId", *_POSITION),
+                "Take back the last move of the leaf, or the last compaction.",
+            ),
+            Method(
                 "session/compact",
                 CompactParams,
                 (
@@ -153,7 +160,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             Method(
                 "session/summarizer",
                 SummarizerParams,
-                ("use", "kind", "model", "host", "available"),
+                ("use", "kind", "model", "host", "available", "test"),
                 "Who writes summaries for this client.",
             ),
             Method(
