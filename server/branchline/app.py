@@ -11,9 +11,7 @@ import anyio
 from branchline.handlers import HANDLERS
 from branchline.handlers.connection import Connection
 from branchline.service.client import Client, ClientFailure, Progress
-from branchline.service.jobs import Jobs
-from branchline.service.registry import Registry
-from branchline.service.summarising import Drafts
+from branchline.service.service import Service
 from branchline.wire.server import BranchlineServer, ClientError, serve_connection
 from branchline.wire.transport import Transport
 
@@ -26,16 +24,14 @@ class ClientConnection:
 
     def __init__(
         self,
-        registry: Registry,
-        jobs: Jobs,
-        drafts: Drafts,
+        service: Service,
         transport: Transport,
         *,
         watch_parent: bool,
     ) -> None:
-        self._registry = registry
+        self._registry = service.registry
         self._client = Client(self)
-        connection = Connection(self._client, registry, jobs, drafts)
+        connection = Connection(self._client, service)
         self.server = BranchlineServer(
             {method: partial(handler, connection) for method, handler in HANDLERS.items()},
             self,
@@ -78,6 +74,10 @@ class ClientConnection:
         except ClientError as error:
             raise ClientFailure(method) from error
 
+    def warn(self, text: str) -> None:
+        """Show a person one line."""
+        self.server.show_message("warning", text)
+
     def begin_progress(
         self, token: str | int, title: str, on_cancel: Callable[[], object]
     ) -> Progress:
@@ -86,17 +86,17 @@ class ClientConnection:
 
     def _say(self, problems: Sequence[str]) -> None:
         for problem in problems:
-            self.server.show_message("warning", problem)
+            self.warn(problem)
 
 
 async def serve_stdio(transport: Transport) -> int:
     """Serve one client on a transport; give the exit code of the process."""
     async with anyio.create_task_group() as tasks:
-        registry = Registry(os.environ, tasks)
+        service = Service.begin(os.environ, tasks)
         try:
-            connection = ClientConnection(registry, Jobs(), Drafts(), transport, watch_parent=True)
+            connection = ClientConnection(service, transport, watch_parent=True)
             code = await serve_connection(connection.server)
         finally:
             tasks.cancel_scope.cancel()
-            registry.close()
+            service.registry.close()
     return code

@@ -14,6 +14,7 @@
     ├── NothingToUndo (4013)       the leaf only ever went on, or went on since it was moved
     ├── NothingToCompact (4009)    the branch was compacted already, or is too small
     ├── SummaryFailed (4010)       no usable summary came; nothing was stored
+    ├── PromptFailed (4012)        the model did not answer; what came is stored
     └── CancelledByClient (4011)   the client that was asked for a summary said no
 
 The message names the thing, the numbers and what to do; `facts` carries the same as data.
@@ -52,7 +53,7 @@ class InvalidParams(BranchlineError):
 
 
 class Cancelled(BranchlineError):
-    """The client cancelled the request before it had an effect."""
+    """The client took the request back, or somebody ended the work."""
 
     code = -32800
     kind = "cancelled"
@@ -235,6 +236,34 @@ class SummaryFailed(BranchlineError):
             status=status,
             retryable=retryable,
         )
+
+
+class PromptFailed(BranchlineError):
+    """A model did not answer, or not to the end. What came is stored; the question, too.
+
+    ``provider``, ``status``, ``retryable`` and ``problem`` are as in `SummaryFailed`. ``largest``:
+    where the context did not fit, the entries that take most of it, ``{id, role, tokens}``.
+    """
+
+    code = 4012
+    kind = "promptFailed"
+
+    def __init__(
+        self,
+        provider: str,
+        problem: str,
+        *,
+        status: int | None = None,
+        retryable: bool = False,
+        largest: list[dict[str, object]] | None = None,
+    ) -> None:
+        message = f"The prompt failed: {provider} {problem}"
+        facts: dict[str, object] = {"provider": provider, "status": status, "retryable": retryable}
+        if largest is not None:
+            named = ", ".join(f"{_shown(str(one['id']))} ({one['tokens']})" for one in largest)
+            message += f". The largest entries, with about so many tokens: {named}"
+            facts["largest"] = largest
+        super().__init__(message, **facts)
 
 
 def _shown(text: str) -> str:

@@ -12,9 +12,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from branchline.handlers import HANDLERS
 from branchline.handlers.connection import Connection
 from branchline.service.client import Client, Silence
-from branchline.service.jobs import Jobs
-from branchline.service.registry import Registry
-from branchline.service.summarising import Drafts
+from branchline.service.service import Service
 
 Hear = Callable[[str, Mapping[str, Any]], None]
 
@@ -43,7 +41,7 @@ class LocalService:
             try:
                 return answer.result()
             except KeyboardInterrupt:
-                if not self._portal.call(self._connection.jobs.cancel_all):
+                if not self._portal.call(self._connection.service.jobs.cancel_all):
                     answer.cancel()
                     raise
 
@@ -53,16 +51,16 @@ class LocalService:
     ) -> AsyncIterator["LocalService"]:
         """Be there for requests."""
         async with anyio.create_task_group() as tasks:
-            registry = Registry(os.environ, tasks)
+            service = Service.begin(os.environ, tasks)
             client = Client(_Listening(self))
             for problem in client.configure(None, folders):
                 on_problem(problem)
-            self._connection = Connection(client, registry, Jobs(), Drafts())
+            self._connection = Connection(client, service)
             try:
                 yield self
             finally:
                 tasks.cancel_scope.cancel()
-                registry.close()
+                service.registry.close()
 
 
 class _Listening(Silence):

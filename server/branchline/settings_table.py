@@ -86,7 +86,7 @@ SETTINGS: Final = (
     Setting("models.*.baseUrl", "text", None, "Server that has this model, for prompts"),
     Setting("models.*.apiKeyEnv", "variable", None, "Variable that holds that server's key"),
     Setting("models.*.maxOutputTokens", "count", None, "Longest answer of this model", 1),
-    Setting("compaction.auto", "flag", False, "Compact when an append makes it due"),
+    Setting("compaction.auto", "flag", False, "Compact when an append or a prompt makes it due"),
     Setting("compaction.reserveTokens", "count", 16_384, "Tokens of the window to keep free"),
     Setting("compaction.keepRecentTokens", "count", 20_000, "Newest tokens that stay verbatim"),
     Setting("compaction.modelOverrides.*.reserveTokens", "count", None, "The same, for one model"),
@@ -115,7 +115,7 @@ SETTINGS: Final = (
     Setting("prompt.model", "text", None, "Model, unless `models` has a server for the session's"),
     Setting("prompt.timeoutSeconds", "seconds", None, "Longest wait; the summarizer's", 1),
     Setting("prompt.maxRetries", "count", None, "Tries after the first; the summarizer's"),
-    Setting("prompt.projectInstructions", "flag", False, "Send the project's instruction files"),
+    Setting("prompt.projectInstructions", "flag", True, "Send AGENTS.md and CLAUDE.md along"),
 )
 
 ROWS: Final = {tuple(row.path.split(".")): row for row in SETTINGS}

@@ -28,9 +28,7 @@ from branchline.handlers.connection import Connection
 from branchline.log.rewrite import rewrite
 from branchline.log.session_file import SessionFile
 from branchline.service.client import Client, Silence
-from branchline.service.jobs import Jobs
-from branchline.service.registry import Registry
-from branchline.service.summarising import Drafts
+from branchline.service.service import Service
 from branchline.tree.index import Tree
 from branchline.wire.method_params import AppendParams
 
@@ -135,8 +133,7 @@ def _append_until_killed(path: str, seed: str, room: int | None) -> None:
 
     async def work() -> None:
         async with anyio.create_task_group() as tasks:
-            registry = Registry(os.environ, tasks)
-            connection = Connection(Client(Silence()), registry, Jobs(), Drafts())
+            connection = Connection(Client(Silence()), Service.begin(os.environ, tasks))
             for number in count():
                 entry_id = f"{seed}-{number:03}"
                 entries = [entry_of(entry_id)]

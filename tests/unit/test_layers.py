@@ -13,8 +13,9 @@ BOTTOM = {"codec", "errors", "entries", "absent", "settings", "settings_table"}
 MAY_IMPORT: dict[str, set[str]] = {
     "tree": BOTTOM,
     "log": BOTTOM | {"tree"},
-    "summaries": BOTTOM | {"tree"},
-    "service": BOTTOM | {"tree", "log", "summaries"},
+    "models": BOTTOM,
+    "summaries": BOTTOM | {"tree", "models"},
+    "service": BOTTOM | {"tree", "log", "models", "summaries"},
     "wire": BOTTOM,
     "handlers": BOTTOM | {"tree", "log", "service", "wire.method_params"},
     "terminal": BOTTOM,

@@ -16,7 +16,7 @@ import anyio.to_thread
 import pytest
 
 from branchline.errors import SummaryFailed
-from branchline.summaries.completions import Dialects, Endpoint
+from branchline.models.completions import Dialects, Endpoint
 from branchline.summaries.openai_writer import OpenAIWriter
 from branchline.summaries.prompts import CUT_OFF, MALFORMED
 from branchline.summaries.writer import SummaryRequest, WrittenSummary

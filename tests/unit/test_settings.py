@@ -80,7 +80,7 @@ def test_without_any_source_the_defaults_hold(machine: Machine) -> None:
             "model": None,
             "timeoutSeconds": 120,
             "maxRetries": 3,
-            "projectInstructions": False,
+            "projectInstructions": True,
         },
     }
 

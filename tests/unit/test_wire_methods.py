@@ -32,6 +32,7 @@ def test_names_are_those_of_the_protocol() -> None:
         "session/reset",
         "session/busy",
         "session/summaryText",
+        "session/messageText",
     }
 
 

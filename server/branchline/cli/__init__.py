@@ -8,7 +8,7 @@ imported when it runs, so that starting stays quick.
 import click
 
 from branchline import __version__
-from branchline.cli import change, completion, look, move, serving
+from branchline.cli import asking, change, completion, look, move, serving
 
 EXIT_CODES = """\b
 Exit codes:
@@ -33,6 +33,7 @@ for command in (
     *look.COMMANDS,
     *change.COMMANDS,
     *move.COMMANDS,
+    asking.ask_model,
     serving.serve,
     completion.completion,
 ):

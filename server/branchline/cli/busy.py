@@ -1,7 +1,7 @@
 """What a person sees while a command works: a bar, a clock, and a summary as it is written."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,40 +17,57 @@ _FRAME_LINES: Final = 4
 
 
 @contextmanager
-def busy_sign(service: "LocalService") -> Iterator[None]:
-    """Show on stderr that something is under way, if a person looks; afterwards it is gone."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.live import Live
+def busy_sign(
+    service: "LocalService", on_answer: Callable[[str], None] | None = None
+) -> Iterator[None]:
+    """Show on stderr that something is under way, if a person looks; afterwards it is gone.
 
-    sign = _Sign()
-    service.hear = sign.hear
+    ``on_answer`` is told the pieces of an answer, in a thread of its own; from the first on
+    there is no sign any more.
+    """
+    sign = _Sign() if sys.stderr.isatty() else None
+
+    def hear(method: str, params: Mapping[str, Any]) -> None:
+        if method == "session/messageText" and on_answer is not None:
+            if sign is not None:
+                sign.stop()
+            on_answer(params["delta"])
+        elif method == "session/summaryText" and sign is not None:
+            sign.write(params["part"], params["delta"])
+
+    service.hear = hear
     try:
-        with Live(sign, console=Console(stderr=True), transient=True, refresh_per_second=8):
-            yield
+        yield
     finally:
         service.hear = None
+        if sign is not None:
+            sign.stop()
 
 
 class _Sign:
     """A bar, and above it the end of each text that is being written."""
 
     def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
         self._bar = Progress(*columns)
         self._task = self._bar.add_task("Reading sessions", total=None)
         self._texts: dict[str, str] = {}
+        console = Console(stderr=True)
+        self._live = Live(self, console=console, transient=True, refresh_per_second=8)
+        self._live.start()
 
-    def hear(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take over what the service tells. Called in a thread of its own."""
-        if method == "session/summaryText":
-            part = params["part"]
-            self._texts[part] = self._texts.get(part, "") + params["delta"]
-            self._bar.update(self._task, description="Writing; Ctrl-C cancels")
+    def stop(self) -> None:
+        """Take it away. May be called again."""
+        self._live.stop()
+
+    def write(self, part: str, delta: str) -> None:
+        """Show a piece of a summary. May be called in any thread."""
+        self._texts[part] = self._texts.get(part, "") + delta
+        self._bar.update(self._task, description="Writing; Ctrl-C cancels")
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
         from rich.text import Text

@@ -59,12 +59,15 @@ def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
     return reporting
 
 
-def ask(method: str, **params: Any) -> Any:
-    """The result of one method; ``params`` are the fields of its params class."""
+def ask(method: str, on_answer: Callable[[str], None] | None = None, **params: Any) -> Any:
+    """The result of one method; ``params`` are the fields of its params class.
+
+    ``on_answer`` is told the pieces of the answer to a prompt, if the session is open.
+    """
     from branchline.wire.methods import METHODS
 
     service = _service()
-    with busy_sign(service):
+    with busy_sign(service, on_answer):
         return service.ask(method, METHODS[method].params(**params))
 
 

@@ -4,7 +4,7 @@ One file per family; `HANDLERS` is the table that `app` binds to a connection. A
 nothing: rules live in `service` and below.
 """
 
-from branchline.handlers import changes, sessions, summaries, views
+from branchline.handlers import changes, prompts, sessions, summaries, views
 from branchline.handlers.connection import Handler
 
 HANDLERS: dict[str, Handler] = {
@@ -20,6 +20,7 @@ HANDLERS: dict[str, Handler] = {
     "session/edit": changes.edit,
     "session/undo": changes.undo,
     "session/switchLeaf": summaries.switch,
+    "session/prompt": prompts.prompt,
     "session/compact": summaries.compaction,
     "session/summarizer": summaries.summarizer,
     "session/cancel": summaries.cancel,

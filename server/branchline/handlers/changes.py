@@ -28,6 +28,7 @@ async def append(connection: Connection, params: AppendParams) -> Result:
         move_leaf=params.move_leaf,
         expected_leaf_id=params.expected_leaf_id,
     )
+    connection.service.compactor.appended(session, connection.client)
     given = written.entries[: len(params.entries)]  # a move record may follow
     entries = [{key: entry[key] for key in ("id", "parentId", "timestamp")} for entry in given]
     return {"entries": entries, **_position(written)}

@@ -5,24 +5,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from branchline.service.client import Client
-from branchline.service.jobs import Jobs
-from branchline.service.registry import Registry
+from branchline.service.service import Service
 from branchline.service.session import Session
-from branchline.service.summarising import Drafts
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The client that asks, the sessions it asks of, and the summaries under way in them."""
+    """The client that asks, the sessions it asks of, and the work under way in them."""
 
     client: Client
-    registry: Registry
-    jobs: Jobs
-    drafts: Drafts
+    service: Service
 
     async def session(self, named: str) -> Session:
         """The session a request names. Raises `NotFound` and what opening raises."""
-        return await self.registry.find(self.client, named)
+        return await self.service.registry.find(self.client, named)
 
 
 Handler = Callable[[Connection, Any], Awaitable[object]]

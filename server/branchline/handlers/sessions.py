@@ -30,7 +30,7 @@ _MAX_PATH: Final = 4096  # no system that we run on opens longer ones
 
 async def list_sessions(connection: Connection, params: ListParams) -> Result:
     """``session/list``."""
-    infos = await connection.registry.infos(connection.client)
+    infos = await connection.service.registry.infos(connection.client)
     wanted = listing.Wanted(
         folders=None if params.scope == "all" else connection.client.folders,
         query=params.query or "",
@@ -51,7 +51,7 @@ async def create(connection: Connection, params: CreateParams) -> Result:
         raise InvalidParams(
             "id", "must be letters, digits, '.', '_' and '-', and begin and end with the former"
         )
-    session = await connection.registry.create(
+    session = await connection.service.registry.create(
         connection.client,
         _folder(params.cwd, "cwd") or connection.client.home,
         session_id=params.id,
@@ -76,21 +76,21 @@ async def open_session(connection: Connection, params: OpenParams) -> Result:
             "settings": as_json(client.settings),
         }
 
-    return await connection.registry.subscribe(
+    return await connection.service.registry.subscribe(
         client, params.session, look, read_only=params.read_only
     )
 
 
 async def close(connection: Connection, params: SessionParams) -> Result:
     """``session/close``."""
-    await connection.registry.unsubscribe(connection.client, params.session)
+    await connection.service.registry.unsubscribe(connection.client, params.session)
     return {}
 
 
 async def fork(connection: Connection, params: ForkParams) -> Result:
     """``session/fork``."""
     made = await forks.fork(
-        connection.registry,
+        connection.service.registry,
         connection.client,
         await connection.session(params.session),
         params.entry_id,
@@ -108,7 +108,7 @@ async def fork(connection: Connection, params: ForkParams) -> Result:
 
 async def delete(connection: Connection, params: SessionParams) -> Result:
     """``session/delete``."""
-    return {"trashed": await connection.registry.trash(connection.client, params.session)}
+    return {"trashed": await connection.service.registry.trash(connection.client, params.session)}
 
 
 def _folder(path: str | None, parameter: str) -> Path | None:

@@ -22,8 +22,8 @@ async def switch(connection: Connection, params: SwitchLeafParams) -> Result:
     session = await connection.session(params.session)
     wish = params.summary
     done = await switch_leaf(
-        connection.jobs,
-        connection.drafts,
+        connection.service.jobs,
+        connection.service.drafts,
         session,
         connection.client,
         Switch(
@@ -60,9 +60,11 @@ async def switch(connection: Connection, params: SwitchLeafParams) -> Result:
 async def compaction(connection: Connection, params: CompactParams) -> Result:
     """``session/compact``."""
     session = await connection.session(params.session)
+    if not params.dry_run:
+        connection.service.compactor.asked_for(session)
     done = await compact(
-        connection.jobs,
-        connection.drafts,
+        connection.service.jobs,
+        connection.service.drafts,
         session,
         connection.client,
         CompactRequest(
@@ -110,5 +112,5 @@ async def summarizer(connection: Connection, params: SummarizerParams) -> Result
 
 async def cancel(connection: Connection, params: SessionParams) -> Result:
     """``session/cancel``: end the summary under way, if there is one."""
-    job = connection.jobs.of(await connection.session(params.session))
+    job = connection.service.jobs.of(await connection.session(params.session))
     return {"cancelled": job is not None and job.cancel()}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from branchline.models.completions import Dialects
 from branchline.settings import LoadedSettings, SessionsRoot, Settings, load_settings, sessions_root
-from branchline.summaries.completions import Dialects
 
 
 class Progress(Protocol):
@@ -33,6 +33,10 @@ class Port(Protocol):
         """Ask the client; give its result. Raises `ClientFailure` if it answers with an error."""
         ...
 
+    def warn(self, text: str) -> None:
+        """Show a person one line that they should know of."""
+        ...
+
     def begin_progress(
         self, token: str | int, title: str, on_cancel: Callable[[], object]
     ) -> Progress:
@@ -53,6 +57,9 @@ class Silence:
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """Nobody answers."""
         raise ClientFailure(method)
+
+    def warn(self, text: str) -> None:
+        """Nobody reads it."""
 
     def begin_progress(
         self,

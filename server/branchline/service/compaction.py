@@ -53,6 +53,7 @@ class CompactRequest:
     preview: bool = False
     expected_leaf_id: str | Absent | None = ABSENT
     token: Token | None = None
+    automatic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,24 +148,45 @@ async def compact(
         return await _store_own(session, client, request, plan)
     if request.dry_run:
         return Compacted(shown)
-    writers = choose(client, request.summarizer, shown)
-    asked = plan.requests(request, window_of(client.settings, writers[0]))
-    async with jobs.work(session, "compaction", client, request.token) as job:
-        texts = await write_texts(writers, asked, job)
-        text = with_files(plan.joined(texts), plan.boundary.files)
-        draft = Draft(
-            path=session.path,
-            kind="compaction",
-            text=text,
-            leaf_id=plan.leaf_id,
-            facts=_facts(plan, texts),
-            summarizer=summarizer_json(texts.writer),
-            plan=shown | {"summarizer": summarizer_json(texts.writer)},
-        )
+    work = jobs.work(session, "compaction", client, request.token, automatic=request.automatic)
+    async with work as job:
+        draft = await _write(job, session, client, request, plan, shown)
         if request.preview:
             return _result(draft, draft_id=drafts.keep(draft))
-        return _result(draft, written=await _store(session, client, draft, text, request, job))
+        written = await _store(session, client, draft, draft.text, request, job)
+        return _result(draft, written=written)
     raise AssertionError  # pragma: no cover - the block above gives or raises
+
+
+async def compact_within(job: Job, session: Session, client: Client) -> Written:
+    """Compact as a part of a job that goes on after it. Raises what `compact` raises."""
+    request = CompactRequest()
+    plan, shown = await session.read(lambda: _plan(session, client, request))
+    draft = await _write(job, session, client, request, plan, shown)
+    return await _store(session, client, draft, draft.text, request)
+
+
+async def _write(
+    job: Job,
+    session: Session,
+    client: Client,
+    request: CompactRequest,
+    plan: CompactionPlan,
+    shown: dict[str, Any],
+) -> Draft:
+    """Have the text written."""
+    writers = choose(client, request.summarizer, shown)
+    asked = plan.requests(request, window_of(client.settings, writers[0]))
+    texts = await write_texts(writers, asked, job)
+    return Draft(
+        path=session.path,
+        kind="compaction",
+        text=with_files(plan.joined(texts), plan.boundary.files),
+        leaf_id=plan.leaf_id,
+        facts=_facts(plan, texts),
+        summarizer=summarizer_json(texts.writer),
+        plan=shown | {"summarizer": summarizer_json(texts.writer)},
+    )
 
 
 async def _store_draft(

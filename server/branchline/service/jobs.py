@@ -1,7 +1,7 @@
-"""The one long piece of work that a session may have under way: a summary being written.
+"""The one long piece of work that a session may have under way: a summary, or a prompt's answer.
 
 A job is seen by everybody who has the session open (``session/busy``), shows its progress to the
-client that asked, and ends in one way whatever happens: nothing is stored unless it is complete.
+client that asked, and ends in one way whatever happens.
 """
 
 import threading
@@ -17,12 +17,13 @@ from branchline.errors import Busy, Cancelled, FileChanged
 from branchline.service.client import Client, Progress
 from branchline.service.session import Session
 
-JobKind = Literal["compaction", "branch"]
+JobKind = Literal["compaction", "branch", "prompt"]
 Token = str | int
 
 _TITLES: Final[dict[JobKind, str]] = {
     "compaction": "Compacting the conversation",
     "branch": "Summarising the branch",
+    "prompt": "Waiting for the answer",
 }
 _TYPICAL_CHARACTERS: Final = 6000
 """How long a summary usually gets; what progress is reckoned by."""
@@ -31,13 +32,15 @@ _ALMOST: Final = 95
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A summary being written."""
+    """A summary or an answer being written. ``automatic``: nobody asked for it."""
 
     session: Session
     kind: JobKind
     started_by: str | None
+    automatic: bool = False
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    ended: anyio.Event = field(default_factory=anyio.Event)
     percent: int = 0
     _state: Literal["writing", "storing", "cancelled"] = "writing"
     _deciding: threading.Lock = field(default_factory=threading.Lock)
@@ -87,6 +90,12 @@ class Job:
             if self._progress is not None:
                 self._progress.report(percent)
 
+    def answered(self, delta: str) -> None:
+        """Pass on a piece of the answer to a prompt."""
+        news = {"session": self.session.header.id, "jobId": self.id, "delta": delta}
+        for client in list(self.session.subscribers):
+            client.notify("session/messageText", news)
+
     def begin(self, client: Client, token: Token | None) -> None:
         """Tell everybody that the work begins."""
         if token is not None:
@@ -99,6 +108,7 @@ class Job:
         if self._progress is not None:
             self._progress.end()
         self._tell(None)
+        self.ended.set()
 
     def _tell(self, job: dict[str, Any] | None) -> None:
         for client in list(self.session.subscribers):
@@ -115,6 +125,11 @@ class Jobs:
         """The job of a session."""
         return self._running.get(session)
 
+    async def wait_for_automatic(self, session: Session) -> None:
+        """Let a job that nobody asked for end first: what a person asks for is not refused then."""
+        while (job := self.of(session)) is not None and job.automatic:
+            await job.ended.wait()
+
     def cancel_all(self) -> bool:
         """Cancel every job; give whether any is under way, which may be too late to cancel."""
         for job in self._running.values():
@@ -123,7 +138,13 @@ class Jobs:
 
     @asynccontextmanager
     async def work(
-        self, session: Session, kind: JobKind, client: Client, token: Token | None
+        self,
+        session: Session,
+        kind: JobKind,
+        client: Client,
+        token: Token | None,
+        *,
+        automatic: bool = False,
     ) -> AsyncIterator[Job]:
         """Do a job: what is inside ends when somebody cancels it.
 
@@ -133,7 +154,7 @@ class Jobs:
         other = self.of(session)
         if other is not None:
             raise Busy(other.as_json())
-        job = Job(session, kind, client.name)
+        job = Job(session, kind, client.name, automatic)
         self._running[session] = job
         session.end_work = job.cancel
         try:

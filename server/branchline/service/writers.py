@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from branchline.errors import CancelledByClient, InvalidParams, SummaryFailed
+from branchline.models.completions import Endpoint
 from branchline.service.client import Client, ClientFailure
 from branchline.settings import SummarizerUse
-from branchline.summaries.completions import Endpoint
 from branchline.summaries.offline import OfflineWriter
 from branchline.summaries.openai_writer import OpenAIWriter
 from branchline.summaries.prompts import build, prompt_tokens

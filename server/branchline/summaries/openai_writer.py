@@ -7,18 +7,19 @@ asks and tries again, `prompts` has the words, `sections` the form.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import anyio
 
 from branchline.errors import SummaryFailed
-from branchline.summaries.chat_reply import Completion
-from branchline.summaries.completions import (
+from branchline.models.completions import (
     CompletionFailed,
     Dialects,
     Endpoint,
     ModelServer,
 )
+from branchline.models.reply import ChatReply, Completion
 from branchline.summaries.prompts import CUT_OFF, MALFORMED, build, prompt_tokens
 from branchline.summaries.sections import NoSections, complete, parse, strip_file_lists
 from branchline.summaries.writer import OnDelta, SummaryRequest, WriterKind, WrittenSummary
@@ -74,7 +75,7 @@ class OpenAIWriter:
             ]
             try:
                 completion = await self._server.complete(
-                    messages, request.max_tokens, retries, draft.tell, draft.start_over
+                    messages, request.max_tokens, retries, partial(draft.begin, request.max_tokens)
                 )
             except CompletionFailed as error:
                 failure = error
@@ -86,13 +87,11 @@ class OpenAIWriter:
                 if complaint is not None:
                     raise self._failed(f"gave a text of no use twice: {problem}", 200, True)
                 complaint = problem
-                draft.start_over()
                 continue
             if not failure.overflow or shortened:
                 after = ", even after it was shortened" if failure.overflow else ""
                 raise self._failed(failure.problem + after, failure.status, failure.retryable)
             shortened = True
-            draft.start_over()
             request = replace(request, input_tokens=prompt_tokens((system, prompt)) // 2)
 
     def _failed(self, problem: str, status: int | None, retryable: bool) -> SummaryFailed:
@@ -108,13 +107,15 @@ class _Draft:
         self._told = False
         self._void = False
 
-    def tell(self, text: str) -> None:
+    def begin(self, max_tokens: int) -> ChatReply:
+        """What the next answer is taken into."""
+        self._void = self._told
+        return ChatReply(max_tokens, self._tell)
+
+    def _tell(self, text: str) -> None:
         if not self._void:
             self._told = True
             self._on_delta(text)
-
-    def start_over(self) -> None:
-        self._void = self._told
 
 
 def _judged(completion: Completion, request: SummaryRequest) -> tuple[str, str | None]:

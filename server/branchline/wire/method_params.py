@@ -174,6 +174,16 @@ class CompactParams(SessionParams):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PromptParams(SessionParams):
+    """Params of ``session/prompt``. ``content`` is a text, or blocks of text and images."""
+
+    content: str | list[dict[str, Any]]
+    model: str | None = None
+    expected_leaf_id: str | Absent | None = ABSENT
+    work_done_token: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SummarizerParams:
     """Params of ``session/summarizer``. ``test`` has the writer write a small summary."""
 

@@ -20,6 +20,7 @@ from branchline.wire.method_params import (
     ListParams,
     LocateParams,
     OpenParams,
+    PromptParams,
     RenameParams,
     SessionParams,
     SummarizerParams,
@@ -158,6 +159,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 "Put a summary in the place of the branch's past.",
             ),
             Method(
+                "session/prompt",
+                PromptParams,
+                ("userEntryId", "assistantEntryId", *_POSITION, "stopReason", "usage"),
+                "Append a message and the model's answer to it.",
+            ),
+            Method(
                 "session/summarizer",
                 SummarizerParams,
                 ("use", "kind", "model", "host", "available", "test"),
@@ -167,7 +174,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 "session/cancel",
                 SessionParams,
                 ("cancelled",),
-                "End the summary that is being written.",
+                "End the summary or answer that is being written.",
             ),
             Method("session/label", LabelParams, _POSITION, "Set or clear the label of an entry."),
             Method("session/rename", RenameParams, _POSITION, "Name the session."),
@@ -238,12 +245,17 @@ NOTIFICATIONS: Mapping[str, Notification] = MappingProxyType(
             Notification(
                 "session/busy",
                 ("session", "job"),
-                "A summary is being written, or is not any more.",
+                "A summary or an answer is being written, or is not any more.",
             ),
             Notification(
                 "session/summaryText",
                 ("session", "jobId", "part", "delta"),
                 "A piece of a summary as it is written.",
+            ),
+            Notification(
+                "session/messageText",
+                ("session", "jobId", "delta"),
+                "A piece of the answer to a prompt as it is written.",
             ),
         )
     }

@@ -5,6 +5,7 @@ A params class is a frozen, slotted, keyword-only dataclass. Its annotations are
     str  int  bool  dict[str, Any]  list[X]  Literal["a", "b"]  another params class
     X | None           null is allowed
     str | int          either, as progress tokens are
+    str | list[X]      either, as a message's content is
     X | Absent | None  null and absence mean different things; the default is `ABSENT`
     Annotated[int, Range(0, 9)]      both ends included
     Annotated[list[X], NotEmpty()]   at least one item
@@ -195,6 +196,8 @@ def _nullable(arguments: tuple[Any, ...]) -> _Type:
         inner = _token()
     elif len(members) == 1:
         inner = _type_of(members[0])
+    elif members[0] is str and typing.get_origin(members[1]) is list and len(members) == 2:
+        inner = _text_or_list(_type_of(members[1]))
     else:
         raise TypeError(f"{arguments} cannot be the type of a parameter")
     if types.NoneType not in arguments:
@@ -214,6 +217,18 @@ def _token() -> _Type:
 
     token = _Type("a string or an integer", read)
     return token
+
+
+def _text_or_list(items: _Type) -> _Type:
+    def read(value: object, place: str) -> object:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            return items.read(value, place)
+        raise either.refuse(value, place)
+
+    either = _Type("a string or a list", read)
+    return either
 
 
 def _annotated(annotation: Any, mark: object) -> _Type:

@@ -1,14 +1,15 @@
 """One chat completion from an OpenAI-compatible server: asked, streamed, tried again, judged.
 
 Promises:
-* a completion is given back only if the server said why it ended and it holds text;
+* a completion is given back only if the server said why it ended and it holds text; what came of
+  another is in the `ChatReply` that it was taken into;
 * every failure is a `CompletionFailed` in our words: nothing that the server said, and no key, is
   in an error or a log;
 * the host is the one of the endpoint: redirects are not followed, no variable of the environment
   changes the host or adds a header, and a server on this machine is called without proxies;
 * cancelling closes the connection at once.
 
-It knows nothing of sessions or summaries. `chat_reply` reads what comes.
+`reply` reads what comes.
 """
 
 import logging
@@ -24,13 +25,8 @@ import anyio
 import anyio.to_thread
 
 from branchline import codec
-from branchline.summaries.chat_reply import (
-    ChatReply,
-    Completion,
-    Refusal,
-    error_refusal,
-    refusal,
-)
+from branchline.models.refusal import Refusal, error_refusal, refusal
+from branchline.models.reply import ChatReply, Completion
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI, AsyncStream
@@ -170,28 +166,24 @@ class ModelServer:
     async def complete(
         self,
         messages: Sequence[Message],
-        max_tokens: int,
+        max_tokens: int | None,
         retries: Retries,
-        on_text: Callable[[str], None],
-        on_restart: Callable[[], None],
+        begin: Callable[[], ChatReply],
     ) -> Completion:
         """Ask, until an answer is complete.
 
         Args:
             messages: the conversation, in chat-completions form.
-            max_tokens: the most that may be written, reasoning included.
+            max_tokens: the most that may be written, reasoning included; None: as the server likes.
             retries: what is left of it, for 429, 5xx and dropped connections.
-            on_text: told each piece of text as it comes, without reasoning.
-            on_restart: told when an answer begins anew: the pieces so far are void.
+            begin: called for each try; gives what its answer is taken into.
 
         Raises:
             CompletionFailed: no complete text came.
         """
         client = await self._connect()
         try:
-            return await self._until_complete(
-                client, messages, max_tokens, retries, on_text, on_restart
-            )
+            return await self._until_complete(client, messages, max_tokens, retries, begin)
         finally:
             with anyio.CancelScope(shield=True):
                 await client.close()
@@ -200,15 +192,14 @@ class ModelServer:
         self,
         client: "AsyncOpenAI",
         messages: Sequence[Message],
-        max_tokens: int,
+        max_tokens: int | None,
         retries: Retries,
-        on_text: Callable[[str], None],
-        on_restart: Callable[[], None],
+        begin: Callable[[], ChatReply],
     ) -> Completion:
         known = (self._endpoint.url, self._endpoint.model)
         dialect = self._dialects.get(known, Dialect())
         while True:
-            reply = ChatReply(max_tokens, on_text)
+            reply = begin()
             try:
                 await self._ask(client, self._body(messages, max_tokens, dialect), reply)
                 completion = reply.completion()
@@ -220,21 +211,21 @@ class ModelServer:
             simpler = dialect.without(refused.said) if refused.status in (400, 422) else None
             if simpler is not None and not refused.overflow:
                 dialect = simpler
-            elif refused.transient and retries.left > 0:
+            elif refused.transient and retries.left > 0 and reply.may_begin_anew:
                 await self._sleep(retries.delay(refused.retry_after))
             else:
                 raise CompletionFailed(refused)
-            on_restart()
 
     def _body(
-        self, messages: Sequence[Message], max_tokens: int, dialect: Dialect
+        self, messages: Sequence[Message], max_tokens: int | None, dialect: Dialect
     ) -> dict[str, Any]:
-        body = {
+        body: dict[str, Any] = {
             "model": self._endpoint.model,
             "messages": list(messages),
             "stream": True,
-            dialect.limit: max_tokens,
         }
+        if max_tokens is not None:
+            body[dialect.limit] = max_tokens
         if dialect.reports_usage:
             body["stream_options"] = {"include_usage": True}
         return body

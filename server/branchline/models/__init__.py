@@ -1,0 +1,1 @@
+"""Asking a model on an OpenAI-compatible server. Knows nothing of sessions, trees or summaries."""

@@ -1,0 +1,87 @@
+"""Compactions that nobody asked for one by one: when they are made, and when no longer.
+
+A conversation that stays too large whatever is done must not be compacted for ever: after three
+failures in a row a session is left alone until one succeeds or a person asks for one.
+"""
+
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from anyio.abc import TaskGroup
+
+from branchline.errors import BranchlineError, NothingToCompact
+from branchline.service.client import Client
+from branchline.service.compaction import CompactRequest, compact, compact_within
+from branchline.service.jobs import Job, Jobs
+from branchline.service.session import Session, Written
+from branchline.service.summarising import Drafts
+
+_MOST_FAILURES: Final = 3
+
+
+class AutoCompaction:
+    """The automatic compactions of a daemon. It follows the settings of whoever makes one due."""
+
+    def __init__(self, jobs: Jobs, drafts: Drafts, tasks: TaskGroup) -> None:
+        self._jobs = jobs
+        self._drafts = drafts
+        self._tasks = tasks
+        self._failures: WeakKeyDictionary[Session, int] = WeakKeyDictionary()
+
+    def is_on(self, session: Session, client: Client) -> bool:
+        """Whether the client wants it, and the session has not failed too often."""
+        failures = self._failures.get(session, 0)
+        return client.settings.compaction.auto and failures < _MOST_FAILURES
+
+    def is_due(self, session: Session, client: Client) -> bool:
+        """Whether one is to be made now."""
+        return self.is_on(session, client) and bool(session.usage(client)["due"])
+
+    def appended(self, session: Session, client: Client) -> None:
+        """A client appended: compact in the background if that made it due."""
+        if self._jobs.of(session) is None and self.is_due(session, client):
+            self._tasks.start_soon(self._compact, session, client)
+
+    def asked_for(self, session: Session) -> None:
+        """A person asked for a compaction: begin to count failures anew."""
+        self._failures.pop(session, None)
+
+    async def within(self, job: Job, session: Session, client: Client) -> Written | None:
+        """Compact as a part of other work; None if that came to nothing, which is counted."""
+        try:
+            written = await compact_within(job, session, client)
+        except BranchlineError as error:
+            self._failed(session, client, error)
+            return None
+        self._succeeded(session, client)
+        return written
+
+    async def _compact(self, session: Session, client: Client) -> None:
+        if self._jobs.of(session) is not None:
+            return  # something began between the append and this task
+        try:
+            request = CompactRequest(automatic=True)
+            await compact(self._jobs, self._drafts, session, client, request)
+        except BranchlineError as error:
+            self._failed(session, client, error)
+        else:
+            self._succeeded(session, client)
+
+    def _succeeded(self, session: Session, client: Client) -> None:
+        if session.usage(client)["due"]:
+            self._count(session, client, "the context stays too large")
+        else:
+            self._failures.pop(session, None)
+
+    def _failed(self, session: Session, client: Client, error: BranchlineError) -> None:
+        # Where there is nothing to compact, nothing was tried and nothing was paid for.
+        if not isinstance(error, NothingToCompact):
+            self._count(session, client, error.message)
+
+    def _count(self, session: Session, client: Client, why: str) -> None:
+        failures = self._failures[session] = self._failures.get(session, 0) + 1
+        if failures == _MOST_FAILURES:
+            client.port.warn(
+                f"Session {session.header.id} is no longer compacted by itself after {failures} "
+                f"failures; compact it by hand to go on. The last one: {why}"
+            )
