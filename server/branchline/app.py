@@ -29,7 +29,7 @@ class ClientConnection:
         *,
         watch_parent: bool,
     ) -> None:
-        self._registry = service.registry
+        self._service = service
         self._client = Client(self)
         connection = Connection(self._client, service)
         self.server = BranchlineServer(
@@ -61,7 +61,7 @@ class ClientConnection:
 
     def closed(self) -> None:
         """End the client's subscriptions."""
-        self._registry.leave(self._client)
+        self._service.leave(self._client)
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Tell the client something."""
@@ -94,6 +94,7 @@ async def serve_stdio(transport: Transport) -> int:
     async with anyio.create_task_group() as tasks:
         service = Service.begin(os.environ, tasks)
         try:
+            tasks.start_soon(service.watcher.run)
             connection = ClientConnection(service, transport, watch_parent=True)
             code = await serve_connection(connection.server)
         finally:

@@ -33,6 +33,7 @@ def test_names_are_those_of_the_protocol() -> None:
         "session/busy",
         "session/summaryText",
         "session/messageText",
+        "session/listChanged",
     }
 
 

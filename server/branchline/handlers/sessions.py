@@ -30,7 +30,9 @@ _MAX_PATH: Final = 4096  # no system that we run on opens longer ones
 
 async def list_sessions(connection: Connection, params: ListParams) -> Result:
     """``session/list``."""
-    infos = await connection.service.registry.infos(connection.client)
+    service = connection.service
+    await service.watcher.tell_of_lists(connection.client)
+    infos = await service.registry.infos(connection.client)
     wanted = listing.Wanted(
         folders=None if params.scope == "all" else connection.client.folders,
         query=params.query or "",
@@ -76,9 +78,12 @@ async def open_session(connection: Connection, params: OpenParams) -> Result:
             "settings": as_json(client.settings),
         }
 
-    return await connection.service.registry.subscribe(
+    service = connection.service
+    opened = await service.registry.subscribe(
         client, params.session, look, read_only=params.read_only
     )
+    await service.watcher.followed()
+    return opened
 
 
 async def close(connection: Connection, params: SessionParams) -> Result:

@@ -119,6 +119,16 @@ class FollowedSession(SessionView):
                     await self._ingest(await to_thread.run_sync(self.file.read_tail))
             return await to_thread.run_sync(look)
 
+    async def take_in(self) -> None:
+        """Take in what others appended, if they did. Raises what `read` raises."""
+        file = self.file
+
+        def has_changed() -> bool:
+            return not self.is_current() if file is None else file.has_changed()
+
+        if await to_thread.run_sync(has_changed):
+            await self.read(lambda: None)
+
     # --- what others wrote -------------------------------------------------------------------
 
     async def _ingest(self, batch: Batch | None) -> None:

@@ -183,6 +183,17 @@ class Registry:
         self.forget(session, "deleted")
         return str(path) if has_file else None
 
+    def followed(self) -> list[Session]:
+        """The sessions that somebody has open."""
+        return [session for session in self._open.values() if session.subscribers]
+
+    async def info(self, path: Path) -> SessionInfo | None:
+        """The info of one file; None if it is no session, or gone."""
+        session = self._open.get(path)
+        if session is not None and session.file is not None and session.is_current():
+            return session.info()
+        return await to_thread.run_sync(self.listing.info, path)
+
     async def infos(self, client: Client) -> list[SessionInfo]:
         """The infos of all sessions in the client's session folders."""
         roots = client.roots()

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from anyio.abc import TaskGroup
 
 from branchline.service.auto_compaction import AutoCompaction
+from branchline.service.client import Client
 from branchline.service.jobs import Jobs
 from branchline.service.registry import Registry
 from branchline.service.summarising import Drafts
+from branchline.service.watching import Watcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +21,18 @@ class Service:
     jobs: Jobs
     drafts: Drafts
     compactor: AutoCompaction
+    watcher: Watcher
 
     @classmethod
     def begin(cls, environment: Mapping[str, str], tasks: TaskGroup) -> "Service":
         """One whose work in the background belongs to ``tasks``."""
         jobs, drafts = Jobs(), Drafts()
         compactor = AutoCompaction(jobs, drafts, tasks)
-        return cls(Registry(environment, tasks), jobs, drafts, compactor)
+        registry = Registry(environment, tasks)
+        watcher = Watcher(registry, tasks, environment)
+        return cls(registry, jobs, drafts, compactor, watcher)
+
+    def leave(self, client: Client) -> None:
+        """End what a client has here: it is gone."""
+        self.registry.leave(client)
+        self.watcher.leave(client)

@@ -243,6 +243,11 @@ NOTIFICATIONS: Mapping[str, Notification] = MappingProxyType(
                 "The file was replaced; open it again.",
             ),
             Notification(
+                "session/listChanged",
+                ("created", "changed", "deleted"),
+                "Sessions that came, changed or went in the client's session folders.",
+            ),
+            Notification(
                 "session/busy",
                 ("session", "job"),
                 "A summary or an answer is being written, or is not any more.",
