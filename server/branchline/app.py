@@ -12,6 +12,7 @@ from branchline.handlers import HANDLERS
 from branchline.handlers.connection import Connection
 from branchline.service.client import Client, ClientFailure, Progress
 from branchline.service.service import Service
+from branchline.service.watchdog import watch_loop
 from branchline.wire.server import BranchlineServer, ClientError, serve_connection
 from branchline.wire.transport import Transport
 
@@ -95,6 +96,7 @@ async def serve_stdio(transport: Transport) -> int:
         service = Service.begin(os.environ, tasks)
         try:
             tasks.start_soon(service.watcher.run)
+            tasks.start_soon(watch_loop)
             connection = ClientConnection(service, transport, watch_parent=True)
             code = await serve_connection(connection.server)
         finally:
