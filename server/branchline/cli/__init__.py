@@ -8,11 +8,11 @@ imported when it runs, so that starting stays quick.
 import click
 
 from branchline import __version__
-from branchline.cli import change, completion, look, serving
+from branchline.cli import change, completion, daemon, look, serving
 
 EXIT_CODES = """\b
 Exit codes:
-  0  done            3  no such session or entry
+  0  done            3  no such session, entry or daemon
   1  other error     4  refused: read-only, or it changed meanwhile
   2  wrong usage     5  the disk refused
 """
@@ -28,5 +28,11 @@ def main() -> None:
     """
 
 
-for command in (*look.COMMANDS, *change.COMMANDS, serving.serve, completion.completion):
+for command in (
+    *look.COMMANDS,
+    *change.COMMANDS,
+    *serving.COMMANDS,
+    *daemon.COMMANDS,
+    completion.completion,
+):
     main.add_command(command)

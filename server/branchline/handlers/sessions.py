@@ -76,8 +76,12 @@ async def open_session(connection: Connection, params: OpenParams) -> Result:
             "settings": as_json(client.settings),
         }
 
+    def joined(session: Session) -> None:
+        if (job := connection.jobs.of(session)) is not None:
+            job.tell(client)
+
     return await connection.registry.subscribe(
-        client, params.session, look, read_only=params.read_only
+        client, params.session, look, read_only=params.read_only, joined=joined
     )
 
 
