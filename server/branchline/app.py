@@ -1,7 +1,11 @@
 """Composition: the service, the handlers and a connection put together into a program."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import resource
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +17,11 @@ from branchline.handlers.connection import Connection
 from branchline.service.client import Client, ClientFailure, Progress
 from branchline.service.service import Service
 from branchline.service.watchdog import watch_loop
+from branchline.wire.daemon_socket import DaemonSocket
+from branchline.wire.hello import Hello, travels
+from branchline.wire.listener import Listener
 from branchline.wire.server import BranchlineServer, ClientError, serve_connection
-from branchline.wire.transport import Transport
+from branchline.wire.transport import ForwardedTransport, Transport
 
 
 class ClientConnection:
@@ -27,12 +34,17 @@ class ClientConnection:
         self,
         service: Service,
         transport: Transport,
+        hello: Hello | None = None,
         *,
-        watch_parent: bool,
+        watch_parent: bool = False,
     ) -> None:
+        """Bind the service to a client. Without ``hello`` its environment and cwd are ours."""
         self._service = service
-        self._client = Client(self)
-        connection = Connection(self._client, service)
+        self._hello = hello
+        self.client = Client(
+            self, hello.environment if hello else None, Path(hello.cwd) if hello else None
+        )
+        connection = Connection(self.client, service)
         self.server = BranchlineServer(
             {method: partial(handler, connection) for method, handler in HANDLERS.items()},
             self,
@@ -48,21 +60,21 @@ class ClientConnection:
         client_name: str | None,
     ) -> None:
         """Take over the client's settings, folders, and what it offers."""
-        self._client.name = client_name
-        self._client.take_offer(capabilities)
-        self._say(self._client.configure(initialization_options, list(map(Path, folders))))
+        self.client.name = client_name
+        self.client.take_offer(capabilities)
+        self._say(self.client.configure(initialization_options, list(map(Path, folders))))
 
     def folders_changed(self, folders: list[str]) -> None:
         """Take over new folders."""
-        self._say(self._client.move_to(list(map(Path, folders))))
+        self._say(self.client.move_to(list(map(Path, folders))))
 
     def configuration_changed(self, settings: object) -> None:
         """Take over new settings."""
-        self._say(self._client.configure(settings))
+        self._say(self.client.configure(settings))
 
     def closed(self) -> None:
         """End the client's subscriptions."""
-        self._service.leave(self._client)
+        self._service.leave(self.client)
 
     def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Tell the client something."""
@@ -86,20 +98,89 @@ class ClientConnection:
         return self.server.begin_progress(token, title, on_cancel)
 
     def _say(self, problems: Sequence[str]) -> None:
-        for problem in problems:
+        for problem in (*problems, *self._key_out_of_reach()):
             self.warn(problem)
+
+    def _key_out_of_reach(self) -> Iterator[str]:
+        """Keys that the settings name and that cannot have come with the client."""
+        settings = self.client.settings
+        named = {settings.summarizer.api_key_env, settings.prompt.api_key_env}
+        named |= {model.api_key_env for model in settings.models.values() if model.api_key_env}
+        for variable in sorted(named):
+            if self._hello is not None and not travels(variable):
+                yield (
+                    f"The variable {variable} does not reach the shared daemon: "
+                    "use one whose name ends with _API_KEY"
+                )
 
 
 async def serve_stdio(transport: Transport) -> int:
     """Serve one client on a transport; give the exit code of the process."""
+    async with _service(os.environ) as service:
+        connection = ClientConnection(service, transport, watch_parent=True)
+        code = await serve_connection(connection.server)
+    return code
+
+
+async def serve_shared(
+    own_socket: DaemonSocket, idle_seconds: float, about: Mapping[str, Any]
+) -> None:
+    """Serve everybody who comes to a socket, until it is time to leave; see `Listener`.
+
+    ``about``: what ``branchline status`` shows besides clients, sessions and resources.
+    """
+    started = time.monotonic()
+    present: dict[ClientConnection, Hello] = {}
+    async with _service(os.environ) as service:
+
+        async def serve(transport: ForwardedTransport, hello: Hello) -> None:
+            connection = ClientConnection(service, transport, hello)
+            present[connection] = hello
+            try:
+                await serve_connection(connection.server)
+            finally:
+                del present[connection]
+
+        def describe() -> dict[str, Any]:
+            return {
+                **about,
+                "uptimeSeconds": round(time.monotonic() - started),
+                "memoryBytes": _memory_bytes(),
+                "clients": [
+                    {"pid": hello.pid, "name": connection.client.name, "cwd": hello.cwd}
+                    for connection, hello in present.items()
+                ],
+                "sessions": [
+                    {
+                        "id": session.header.id,
+                        "path": str(session.path),
+                        "clients": len(session.subscribers),
+                    }
+                    for session in service.registry.sessions
+                ],
+            }
+
+        await Listener(own_socket, serve, describe, idle_seconds).run()
+
+
+@asynccontextmanager
+async def _service(environment: Mapping[str, str]) -> AsyncIterator[Service]:
+    """What all clients of a daemon share, as long as it lives."""
     async with anyio.create_task_group() as tasks:
-        service = Service.begin(os.environ, tasks)
+        service = Service.begin(environment, tasks)
         try:
             tasks.start_soon(service.watcher.run)
             tasks.start_soon(watch_loop)
-            connection = ClientConnection(service, transport, watch_parent=True)
-            code = await serve_connection(connection.server)
+            yield service
         finally:
             tasks.cancel_scope.cancel()
             service.registry.close()
-    return code
+
+
+def _memory_bytes() -> int:
+    """The memory that this process holds now; its peak where the system does not tell."""
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text().split()[1]) * resource.getpagesize()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -27,6 +27,7 @@ from typing import Any, Final, Literal
 
 from branchline.codec import DecodeError, Json, decode
 from branchline.errors import InvalidParams
+from branchline.folders import agent_dir, config_file, expand
 from branchline.settings_table import GROUPS, ROWS, Key, Value, pattern_of
 
 Durability = Literal["fsync", "flush"]
@@ -195,36 +196,11 @@ def model_key(model: Mapping[str, Any] | None) -> str:
     return f"{model.get('provider')}/{model.get('modelId', model.get('model'))}"
 
 
-def agent_dir(environment: Mapping[str, str]) -> Path:
-    """Pi's folder: ``$PI_CODING_AGENT_DIR``, else ``~/.pi/agent``."""
-    named = environment.get("PI_CODING_AGENT_DIR", "").strip() or "~/.pi/agent"
-    return expand(named, environment).absolute()
-
-
 def sessions_root(settings: Settings, environment: Mapping[str, str], cwd: Path) -> SessionsRoot:
     """Where sessions of ``cwd`` are kept (format.md, "Header")."""
     if settings.sessions_dir is None:
         return SessionsRoot(agent_dir(environment) / "sessions", flat=False)
     return SessionsRoot(cwd / expand(settings.sessions_dir, environment), flat=True)
-
-
-def locks_dir(environment: Mapping[str, str]) -> Path:
-    """The folder of the lock files that stand beside the sessions."""
-    return agent_dir(environment) / "branchline" / "locks"
-
-
-def config_file(environment: Mapping[str, str]) -> Path:
-    """The user's own settings file. It need not exist."""
-    named = Path(environment.get("XDG_CONFIG_HOME", ""))
-    folder = named if named.is_absolute() else expand("~/.config", environment)
-    return folder / "branchline" / "settings.json"
-
-
-def expand(path: str, environment: Mapping[str, str]) -> Path:
-    """The path with a leading ``~`` replaced by the home folder, as Pi does."""
-    if path == "~" or path.startswith("~/"):
-        return Path(environment.get("HOME") or Path.home()) / path[2:]
-    return Path(path)
 
 
 # --- sources ---------------------------------------------------------------------------------

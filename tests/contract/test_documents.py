@@ -203,7 +203,7 @@ LAYERS = {
     spans(row[0])[0].removesuffix("/").removesuffix(".py"): row[2]
     for row in rows(sections(ARCHITECTURE, 2)["Layers"])
 }
-BOTTOM = list(LAYERS)[:6]
+BOTTOM = list(LAYERS)[:7]
 
 
 def layer_of(path: Path) -> str:

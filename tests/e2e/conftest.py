@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import pytest
 
 from branchline.demo.client import Client
+from tests.e2e.shared import SharedDaemon, place_for_daemon
 from tests.e2e.talk import SAMPLE, Talk, write_session
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -151,6 +152,13 @@ def run(environment: dict[str, str], project: Path) -> Run:
         return done
 
     return run_command
+
+
+@pytest.fixture
+def shared(environment: dict[str, str]) -> Iterator[SharedDaemon]:
+    """A place for a daemon that several clients share."""
+    with place_for_daemon(environment) as daemon:
+        yield daemon
 
 
 @pytest.fixture(scope="module")

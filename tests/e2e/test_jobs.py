@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from branchline.folders import locks_dir
 from branchline.log.lock import SessionLock
-from branchline.settings import locks_dir
 from tests.e2e.conftest import SERVE, StartDaemon
 from tests.e2e.editor import (
     CONVERSATION,

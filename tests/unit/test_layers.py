@@ -9,7 +9,7 @@ import pytest
 import branchline
 
 PACKAGE = Path(branchline.__file__).parent
-BOTTOM = {"codec", "errors", "entries", "absent", "settings", "settings_table"}
+BOTTOM = {"codec", "errors", "entries", "absent", "folders", "settings", "settings_table"}
 MAY_IMPORT: dict[str, set[str]] = {
     "tree": BOTTOM,
     "log": BOTTOM | {"tree"},
@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "app": BOTTOM | {"service", "handlers", "wire"},
     "cli": BOTTOM | {"app", "local", "terminal", "wire"},
     "demo": BOTTOM | {"terminal"},
-    "__main__": {"cli"},
+    "__main__": {"cli", "wire.forwarder"},
 }
 """What each part may import, beside itself and the package's version."""
 INSIDE_BOTTOM = {
@@ -32,7 +32,8 @@ INSIDE_BOTTOM = {
     "errors": set[str](),
     "entries": set[str](),
     "settings_table": {"codec"},
-    "settings": {"absent", "codec", "errors", "settings_table"},
+    "folders": set[str](),
+    "settings": {"absent", "codec", "errors", "folders", "settings_table"},
 }
 
 

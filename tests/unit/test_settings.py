@@ -272,14 +272,6 @@ def test_the_client_overrules_the_users_file_key_by_key(machine: Machine) -> Non
     assert (compaction.reserve_tokens, compaction.keep_recent_tokens) == (3, 2)
 
 
-def test_the_users_file_is_where_xdg_says_if_that_is_absolute(machine: Machine) -> None:
-    assert module.config_file(machine.environment) == machine.user_file
-    machine.environment["XDG_CONFIG_HOME"] = "relative"
-    assert module.config_file(machine.environment) == machine.user_file
-    machine.environment["XDG_CONFIG_HOME"] = "/elsewhere"
-    assert module.config_file(machine.environment) == Path("/elsewhere/branchline/settings.json")
-
-
 def test_a_wrong_value_in_the_users_file_is_a_problem_and_the_rest_counts(machine: Machine) -> None:
     write(machine.user_file, {"contextWindow": "big", "durability": "flush", "extra": 1})
     loaded = machine.load()
@@ -406,7 +398,6 @@ def test_sessions_are_in_pis_folder_unless_told_otherwise(machine: Machine) -> N
     assert root_of(machine) == SessionsRoot(machine.home / ".pi/agent/sessions", flat=False)
     machine.environment["PI_CODING_AGENT_DIR"] = "~/agent"
     assert root_of(machine) == SessionsRoot(machine.home / "agent/sessions", flat=False)
-    assert module.locks_dir(machine.environment) == machine.home / "agent/branchline/locks"
 
 
 def test_an_overridden_sessions_folder_is_flat_and_starts_at_the_cwd(machine: Machine) -> None:

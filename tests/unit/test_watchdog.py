@@ -21,7 +21,7 @@ def test_a_blocked_loop_is_logged_with_how_long(caplog: pytest.LogCaptureFixture
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch_loop)
             await anyio.lowlevel.checkpoint()
-            time.sleep(1.2)  # what must never happen
+            time.sleep(1.2)  # noqa: ASYNC251 - what must never happen
             with anyio.fail_after(10):
                 await logged.wait()
             tasks.cancel_scope.cancel()

@@ -672,7 +672,7 @@ def test_a_handler_must_be_in_the_table() -> None:
             with pytest.raises(ValueError, match="session/unheard"):
                 BranchlineServer({"session/unheard": handler}, Owner(), transport)
         finally:
-            await transport.close()
+            await transport.close(0)
 
     asyncio.run(make())
 

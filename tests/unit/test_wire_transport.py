@@ -44,7 +44,7 @@ def test_the_loop_rests_once_everything_is_written() -> None:
         while missing:
             missing -= len(await asyncio.to_thread(os.read, far_input, missing))
         async with asyncio.timeout(0.5):  # less than it waits for a client that does not read
-            await transport.close()
+            await transport.close(0)
         assert not asyncio.get_running_loop().remove_writer(transport._output)
         assert not asyncio.get_running_loop().remove_reader(transport._input)
 
@@ -55,7 +55,7 @@ def test_output_that_nobody_reads_is_given_up_at_close() -> None:
     async def scene(transport: StdioTransport, _far_input: int, _far_output: int) -> None:
         transport.write(b"x" * 300_000)
         async with asyncio.timeout(4):
-            await transport.close()
+            await transport.close(0)
         assert transport.is_over
         assert not asyncio.get_running_loop().remove_writer(transport._output)
         assert await transport.read() == b""

@@ -8,11 +8,11 @@ imported when it runs, so that starting stays quick.
 import click
 
 from branchline import __version__
-from branchline.cli import asking, change, completion, look, move, serving
+from branchline.cli import asking, change, completion, daemon, look, move, serving
 
 EXIT_CODES = """\b
 Exit codes:
-  0  done            3  no such session or entry
+  0  done            3  no such session, entry or daemon
   1  other error     4  refused: read-only, or it changed meanwhile
   2  wrong usage     5  the disk refused
                    130  cancelled
@@ -34,7 +34,8 @@ for command in (
     *change.COMMANDS,
     *move.COMMANDS,
     asking.ask_model,
-    serving.serve,
+    *serving.COMMANDS,
+    *daemon.COMMANDS,
     completion.completion,
 ):
     main.add_command(command)

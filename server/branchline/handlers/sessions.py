@@ -79,8 +79,13 @@ async def open_session(connection: Connection, params: OpenParams) -> Result:
         }
 
     service = connection.service
+
+    def joined(session: Session) -> None:
+        if (job := service.jobs.of(session)) is not None:
+            job.tell(client)
+
     opened = await service.registry.subscribe(
-        client, params.session, look, read_only=params.read_only
+        client, params.session, look, read_only=params.read_only, joined=joined
     )
     await service.watcher.followed()
     return opened

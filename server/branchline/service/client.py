@@ -98,17 +98,26 @@ class Client:
         folders: its workspace folders.
         read_only: sessions that it opened to look at only.
         environment: the variables it came with; kept in memory only.
+        created: sessions that it made; their files appear with the first append.
         dialects: what was learnt about the model servers that it uses.
     """
 
-    def __init__(self, port: Port, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        port: Port,
+        environment: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
+        """A client behind ``port``. Environment and cwd are our own where none is given."""
         self.port = port
         self.name: str | None = None
         self.offer: SummaryOffer | None = None
         self.environment = os.environ if environment is None else environment
+        self._cwd = cwd
         self.dialects = Dialects()
         self.folders: list[Path] = []
         self.read_only: set[Path] = set()
+        self.created: set[Path] = set()
         self._given: object = None
         self.settings: Settings = load_settings(None, (), self.environment).settings
 
@@ -145,13 +154,18 @@ class Client:
         return self.configure(self._given, folders)
 
     @property
+    def cwd(self) -> Path:
+        """The folder that the client was started in."""
+        return self._cwd or Path.cwd()
+
+    @property
     def home(self) -> Path:
         """The folder that relative settings start from: the first workspace folder, or the cwd."""
-        return self.folders[0] if self.folders else Path.cwd()
+        return self.folders[0] if self.folders else self.cwd
 
     def roots(self) -> list[SessionsRoot]:
         """Where this client's sessions are: once for each folder that has a place of its own."""
-        homes = self.folders or [Path.cwd()]
+        homes = self.folders or [self.cwd]
         found = {sessions_root(self.settings, self.environment, home): None for home in homes}
         return list(found)
 

@@ -101,18 +101,20 @@ class Job:
         if token is not None:
             port = client.port
             self._progress = port.begin_progress(token, _TITLES[self.kind], self.cancel)
-        self._tell(self.as_json())
+        for one in list(self.session.subscribers):
+            self.tell(one)
+
+    def tell(self, client: Client) -> None:
+        """Tell a client that the work is under way."""
+        client.notify("session/busy", {"session": self.session.header.id, "job": self.as_json()})
 
     def end(self) -> None:
         """Tell everybody that it is over."""
         if self._progress is not None:
             self._progress.end()
-        self._tell(None)
         self.ended.set()
-
-    def _tell(self, job: dict[str, Any] | None) -> None:
         for client in list(self.session.subscribers):
-            client.notify("session/busy", {"session": self.session.header.id, "job": job})
+            client.notify("session/busy", {"session": self.session.header.id, "job": None})
 
 
 class Jobs:

@@ -28,14 +28,21 @@ from branchline.errors import (
     ReadOnly,
     StorageFailure,
 )
+from branchline.folders import locks_dir
 from branchline.log.format import Header, new_id, now
 from branchline.log.listing import Listing, SessionInfo
-from branchline.log.locations import id_in_name, new_session_path, session_files
+from branchline.log.locations import (
+    id_in_name,
+    lies_in,
+    new_session_path,
+    same_folder,
+    session_files,
+)
 from branchline.log.session_file import SessionFile
 from branchline.service.client import Client
 from branchline.service.followed_session import FollowedSession
 from branchline.service.session import Session
-from branchline.settings import SessionsRoot, locks_dir
+from branchline.settings import SessionsRoot
 
 _IDLE_KEPT: Final = 16
 """Sessions that nobody subscribes to are kept open up to this many, for the next request."""
@@ -72,10 +79,12 @@ class Registry:
         look: Callable[[Session], Result],
         *,
         read_only: bool = False,
+        joined: Callable[[Session], object] = lambda _: None,
     ) -> Result:
         """What ``look`` gives of a session; of what changes after that the client is told.
 
-        Nobody is subscribed who gets an error. Raises what `find` and `FollowedSession.read` raise.
+        ``joined`` is called in the same step as the client is subscribed; nobody is who gets an
+        error. Raises what `find` and `FollowedSession.read` raise.
         """
         found = await self.find(client, session)
         if not found.is_current():
@@ -86,6 +95,7 @@ class Registry:
             raise FileChanged(found.path, "closed")
         # The turn ended just now: no change can have come between.
         found.subscribers.add(client)
+        joined(found)
         if read_only:
             client.read_only.add(found.path)
         else:
@@ -103,7 +113,16 @@ class Registry:
         """End all subscriptions of a client that is gone."""
         for session in self._open.values():
             session.subscribers.discard(client)
+        for path in client.created:
+            made = self._open.get(path)
+            if made is not None and made.file is None and not (made.subscribers or made.busy):
+                self.forget(made)  # nothing was ever said in it
         self._let_go_idle()
+
+    @property
+    def sessions(self) -> list[Session]:
+        """The sessions that are open now."""
+        return list(self._open.values())
 
     def close(self) -> None:
         """Let every session go."""
@@ -151,6 +170,7 @@ class Registry:
         if prelude:
             session.tree.name = prelude[0]["name"]
         self._open[path] = session
+        client.created.add(path)
         return session
 
     def forget(self, session: FollowedSession, reason: str | None = None) -> None:
@@ -197,15 +217,18 @@ class Registry:
     async def infos(self, client: Client) -> list[SessionInfo]:
         """The infos of all sessions in the client's session folders."""
         roots = client.roots()
+        unsaved = [session for session in self._open.values() if session.file is None]
 
-        def read() -> list[SessionInfo]:
+        def read() -> tuple[list[SessionInfo], list[Session]]:
             paths = {path for root in roots for path in session_files(root)}
-            return self.listing.infos(sorted(paths))
+            folders = [same_folder(str(root.path)) for root in roots]
+            own = [one for one in unsaved if lies_in(same_folder(str(one.path.parent)), folders)]
+            return self.listing.infos(sorted(paths)), own
 
-        infos = await to_thread.run_sync(read)
+        infos, own = await to_thread.run_sync(read)
         listed = {info["path"] for info in infos}
-        for session in self._open.values():
-            if session.file is None and str(session.path) not in listed:
+        for session in own:
+            if session.file is None and not session.gone and str(session.path) not in listed:
                 infos.append(session.info())
         return infos
 

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
+import anyio
 from cattrs import Converter
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -140,6 +141,7 @@ async def serve_connection(server: BranchlineServer) -> int:
     Gives the exit code for a process that had only this client: 0 if ``shutdown`` came first,
     else 1. Returns at most five seconds after the end. A handler that ignores cancellation, or a
     thread of its own, may still run then: a process that must be gone has to leave by `os._exit`.
+    Cancelling ends the connection in the same way.
     """
     protocol, transport, framer = server.protocol, server.transport, Framer()
     try:
@@ -147,13 +149,16 @@ async def serve_connection(server: BranchlineServer) -> int:
             for event in framer.feed(data):
                 protocol.receive(event)
     finally:
-        try:
-            await protocol.finish()
-            await transport.close()
-        finally:
-            server.lifecycle.closed()
+        # Shielded, so that a daemon that is stopped lets what is being written come to its end.
+        with anyio.CancelScope(shield=True):
+            try:
+                await protocol.finish()
+                code = 0 if protocol.state is State.SHUT_DOWN else 1
+                await transport.close(code)
+            finally:
+                server.lifecycle.closed()
     _logger.info("The connection ended: %s", protocol.state.value)
-    return 0 if protocol.state is State.SHUT_DOWN else 1
+    return code
 
 
 @functools.cache

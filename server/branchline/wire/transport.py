@@ -3,8 +3,9 @@
 A `Transport` reads in large chunks and writes through a queue, so that a write never waits for the
 client. The queue has a limit: a client that does not read is dropped (see `MAX_PENDING_BYTES`).
 
-Two kinds: `StdioTransport` over the process's own stdin and stdout, whatever they are, and
-`StreamTransport` over a connected socket.
+Three kinds: `StdioTransport` over the process's own stdin and stdout, whatever they are,
+`StreamTransport` over a connected socket, and `ForwardedTransport` over one with a forwarder at its
+far end.
 """
 
 import asyncio
@@ -15,10 +16,14 @@ import select
 from collections import deque
 from typing import Protocol
 
+from branchline.wire.hello import GOODBYE
+
 MAX_PENDING_BYTES = 256 * 1024 * 1024
 """With more unwritten output than this, the next message drops the client instead of waiting."""
 
 _READ_BYTES = 256 * 1024
+_STREAM_BYTES = 32 * 1024
+"""Less for one client of several: between two reads the others have their turn."""
 _FLUSH_SECONDS = 1.0
 
 _logger = logging.getLogger(__name__)
@@ -44,8 +49,11 @@ class Transport(Protocol):
         """End the connection now; what is still queued is lost."""
         ...
 
-    async def close(self) -> None:
-        """End the connection, after at most a second for what is still queued."""
+    async def close(self, exit_code: int) -> None:
+        """End the connection, after at most a second for what is still queued.
+
+        ``exit_code``: what a process ends with that had only this connection.
+        """
         ...
 
 
@@ -114,8 +122,8 @@ class StdioTransport:
         if self._reading is not None and not self._reading.done():
             self._reading.set_result(b"")
 
-    async def close(self) -> None:
-        """See `Transport`."""
+    async def close(self, exit_code: int) -> None:
+        """See `Transport`. Whoever owns the process ends it with the code."""
         if self._flushed is not None:
             try:
                 async with asyncio.timeout(_FLUSH_SECONDS):
@@ -192,8 +200,9 @@ class StreamTransport:
 
     async def read(self) -> bytes:
         """See `Transport`."""
+        await asyncio.sleep(0)  # where much has come at once, the reader itself would not pause
         try:
-            return await self._reader.read(_READ_BYTES)
+            return await self._reader.read(_STREAM_BYTES)
         except OSError as error:
             _logger.info("Reading from the client failed: %s", error.strerror)
             return b""
@@ -213,14 +222,29 @@ class StreamTransport:
         """See `Transport`."""
         self._writer.transport.abort()
 
-    async def close(self) -> None:
-        """See `Transport`."""
+    async def close(self, exit_code: int) -> None:
+        """See `Transport`. The far end is not told the code."""
         self._writer.close()
         try:
             async with asyncio.timeout(_FLUSH_SECONDS):
                 await self._writer.wait_closed()
         except (TimeoutError, OSError):
             self.abort()
+
+
+class ForwardedTransport(StreamTransport):
+    """A socket with a forwarder at its far end, which is told how the connection ended.
+
+    Attributes:
+        reason: why we end it, for a person; empty if the client does.
+    """
+
+    reason = ""
+
+    async def close(self, exit_code: int) -> None:
+        """See `Transport`. The forwarder ends with the code."""
+        self.write(GOODBYE + b"%d" % exit_code + self.reason.encode())
+        await super().close(exit_code)
 
 
 def open_stdio() -> StdioTransport:
