@@ -46,10 +46,11 @@ class SharedDaemon:
         *,
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        seconds: float = SECONDS,
     ) -> Client:
         """An editor that has introduced itself. ``environment`` adds to that of all."""
         variables = {**self.environment, **(environment or {})}
-        client = Client(CONNECT, environment=variables, seconds=SECONDS)
+        client = Client(CONNECT, environment=variables, seconds=seconds)
         self._running.enter_context(client)
         client.initialize(folder or Path(self.environment["HOME"]), settings or {})
         return client
@@ -110,9 +111,16 @@ class SharedDaemon:
 
     def end(self) -> None:
         """End the daemon, if there is one."""
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kill the daemon, if there is one."""
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
         found = self.status()
         if found is not None:
-            os.kill(found["pid"], signal.SIGTERM)
+            os.kill(found["pid"], number)
         if self.place.folder.exists():
             wait_until(self.is_free)
 

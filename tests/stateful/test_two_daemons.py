@@ -1,11 +1,14 @@
 """Two daemons and a program like Pi on one file, in any order, compared with a plain model.
 
+The first is the shared one, which outlives its editors; the second is an editor's own.
+
 ``BRANCHLINE_SOAK`` asks for more than CI runs: a number of examples, or a time such as ``10m``.
 """
 
 import json
 import os
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +27,7 @@ from hypothesis.stateful import (
 
 from branchline.demo.client import Client
 from tests.e2e.conftest import CASES, SERVE, isolated
+from tests.e2e.shared import CONNECT, place_for_daemon
 from tests.e2e.world import add_bytes, foreign, user
 from tests.stateful.model import Model
 
@@ -50,7 +54,9 @@ class TwoDaemons(RuleBasedStateMachine):
         folder = Path(self.folder.name)
         self.agent_dir = folder / "agent"
         self.agent_dir.mkdir()
-        self.environment = isolated(folder)
+        self.running = ExitStack()
+        self.shared = self.running.enter_context(place_for_daemon(isolated(folder)))
+        self.environment = self.shared.environment
         self.path = folder / "session.jsonl"
         self.path.write_bytes(BASE.read_bytes())
         self.path.chmod(0o600)
@@ -75,12 +81,14 @@ class TwoDaemons(RuleBasedStateMachine):
         finally:
             for which in (0, 1):
                 self.stop(which)
+            self.running.close()
             self.folder.cleanup()
 
     # --- what the machine is made of ---------------------------------------------------------
 
     def start(self, which: int) -> None:
-        client = Client(SERVE, environment=self.environment, seconds=SECONDS)
+        command = (CONNECT, SERVE)[which]
+        client = Client(command, environment=self.environment, seconds=SECONDS)
         client.initialize(self.agent_dir, {"durability": "flush"})
         self.clients[which] = client
         self.take_in()
@@ -88,8 +96,11 @@ class TwoDaemons(RuleBasedStateMachine):
         self.ask(which, "open")
 
     def stop(self, which: int) -> None:
+        """Kill the editor, and its daemon."""
         client = self.clients[which]
         if client is not None:
+            if which == 0:
+                self.shared.kill()
             client.__exit__(None, None, None)
         self.clients[which] = None
 
@@ -215,6 +226,8 @@ class TwoDaemons(RuleBasedStateMachine):
         client = self.clients[which]
         assert client is not None
         assert client.close() == 0
+        if which == 0:
+            self.shared.end()
         self.stop(which)
         self.start(which)
 
