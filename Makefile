@@ -41,7 +41,7 @@ test: $(READY) interop-deps ## Run the tests; what was left out is said at the e
 interop-deps: ## Install the real Pi for the interop tests, where npm is there
 	@tests/interop/pi/install
 
-soak: $(READY) ## Run the random test of two daemons for long: BRANCHLINE_SOAK=30m, or how many examples
+soak: $(READY) ## Run the random tests for long: BRANCHLINE_SOAK=30m, or how many examples
 	BRANCHLINE_SOAK=$${BRANCHLINE_SOAK:-10m} $(BIN)/python -m pytest tests/stateful
 
 lint: $(READY) ## Lint, and check the format

@@ -6,7 +6,6 @@ The first is the shared one, which outlives its editors; the second is an editor
 """
 
 import json
-import os
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,6 +29,7 @@ from tests.e2e.conftest import CASES, SERVE, isolated
 from tests.e2e.shared import CONNECT, place_for_daemon
 from tests.e2e.world import add_bytes, foreign, user
 from tests.stateful.model import Model
+from tests.stateful.soak_time import asked_examples, asked_seconds
 
 pytestmark = pytest.mark.crash
 
@@ -301,26 +301,18 @@ class TwoDaemons(RuleBasedStateMachine):
             self.compare(which)
 
 
-def soak() -> tuple[int, float]:
-    """How many examples to run, and for how many seconds to go on with that (0: once)."""
-    asked = os.environ.get("BRANCHLINE_SOAK", "")
-    if asked.endswith("m"):
-        return EXAMPLES, float(asked[:-1]) * 60
-    return int(asked or EXAMPLES), 0
-
-
 def test_two_daemons_and_another_program_agree_with_a_plain_model() -> None:
-    examples, seconds = soak()
-    is_soak = "BRANCHLINE_SOAK" in os.environ
+    examples = asked_examples()
+    seconds = asked_seconds()
     until = time.monotonic() + seconds
     while True:
         run_state_machine_as_test(
             TwoDaemons,
             settings=settings(
-                max_examples=examples,
+                max_examples=examples or EXAMPLES,
                 stateful_step_count=STEPS,
                 deadline=None,
-                derandomize=not is_soak,
+                derandomize=not (examples or seconds),
                 database=None,
                 phases=[Phase.generate],  # a smaller example would take hours of daemon starts
                 suppress_health_check=list(HealthCheck),

@@ -71,6 +71,29 @@ def test_a_session_let_go_while_a_summary_is_written_gives_its_file_back(path: P
     anyio.run(work)
 
 
+def test_a_session_let_go_while_others_wait_for_it_gives_its_file_back(path: Path) -> None:
+    async def work() -> None:
+        session = open_session(path)
+        refused: list[FileChanged] = []
+
+        async def wait_and_read() -> None:
+            with pytest.raises(FileChanged) as error:
+                await session.read(lambda: None)
+            refused.append(error.value)
+
+        async with anyio.create_task_group() as tasks:
+            async with session._queue:
+                tasks.start_soon(wait_and_read)
+                tasks.start_soon(wait_and_read)
+                await anyio.wait_all_tasks_blocked()
+                session.close()
+                assert session.file is not None  # whoever has the turn may be reading it
+        assert len(refused) == 2
+        assert session.file is None
+
+    anyio.run(work)
+
+
 def test_a_lost_file_is_told_of_once(path: Path, ears: Ears) -> None:
     async def work() -> None:
         async with anyio.create_task_group() as tasks:

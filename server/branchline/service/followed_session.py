@@ -95,9 +95,9 @@ class FollowedSession(SessionView):
     async def _turn(self) -> AsyncIterator[None]:
         """One's turn in the queue. Raises `FileChanged` if the session was let go meanwhile."""
         async with self._queue:
-            if self.gone:
-                raise FileChanged(self.path, "closed")
             try:
+                if self.gone:
+                    raise FileChanged(self.path, "closed")
                 if self.file is None and not self.is_current():
                     raise FileChanged(self.path, "written by another program")
                 yield
@@ -105,7 +105,7 @@ class FollowedSession(SessionView):
                 self._lost(self, error.what)
                 raise
             finally:
-                self._close_if_gone()  # let go meanwhile, while a thread was reading
+                self._close_if_gone()  # let go meanwhile: whoever has the last turn closes it
 
     async def read(self, look: Callable[[], Result]) -> Result:
         """What ``look`` gives of the session as it is now; it runs in a worker thread.
