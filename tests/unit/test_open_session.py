@@ -81,13 +81,12 @@ def test_a_session_let_go_while_others_wait_for_it_gives_its_file_back(path: Pat
                 await session.read(lambda: None)
             refused.append(error.value)
 
-        async with anyio.create_task_group() as tasks:
-            async with session._queue:
-                tasks.start_soon(wait_and_read)
-                tasks.start_soon(wait_and_read)
-                await anyio.wait_all_tasks_blocked()
-                session.close()
-                assert session.file is not None  # whoever has the turn may be reading it
+        async with anyio.create_task_group() as tasks, session._queue:
+            tasks.start_soon(wait_and_read)
+            tasks.start_soon(wait_and_read)
+            await anyio.wait_all_tasks_blocked()
+            session.close()
+            assert session.file is not None  # whoever has the turn may be reading it
         assert len(refused) == 2
         assert session.file is None
 
