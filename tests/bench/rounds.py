@@ -20,6 +20,7 @@ from tests.bench.our_side import MESSAGE, PINNED_TOKENS
 from tests.bench.ping_servers import METHOD
 from tests.bench.process import SERVE, Timed, peak_memory, run
 from tests.e2e.conftest import isolated
+from tests.e2e.shared import CONNECT, place_for_daemon
 
 _HERE: Final = Path(__file__).resolve().parent
 _ROWS: Final = 200
@@ -30,6 +31,9 @@ _PING_PARAMS: Final = {
     "view": {"filter": "default", "expanded": ["00000001", "00000002"], "offset": 0, "limit": 200},
 }
 _APPEND_GOAL_MS: Final = 1.5
+_WARM_GOAL_MS: Final = 60.0
+_COLD_GOAL_MS: Final = 1000.0
+_CONNECTS: Final = 20
 _MOVES: Final = 20
 _FAR: Final = 20
 """Entries between the two places that the leaf is moved between."""
@@ -127,6 +131,8 @@ def measure(plan: Plan, package: Path | None, scratch: Path, say: Callable[[str]
     found.pi += list_rounds(sides, plan)
     say("The wire")
     found.parts += wire_rounds(sides, plan)
+    say("Connecting")
+    found.alone += connect_rounds(sides, plan)
     return found
 
 
@@ -364,6 +370,31 @@ def wire_rounds(sides: Sides, plan: Plan) -> list[Comparison]:
         ),
         Comparison(start, samples["ours.start"], samples["pygls.start"]),
     ]
+
+
+def connect_rounds(sides: Sides, plan: Plan) -> list[list[str]]:
+    """From the start of the process to the answer to ``initialize``, by each way to a daemon."""
+    samples: Samples = defaultdict(list)
+    for _ in range(plan.rounds):
+        with sides.daemon() as daemon:
+            samples["stdio"].append(daemon.start_ms)
+        with place_for_daemon(sides.environment) as shared:
+            for turn in range(1 + _CONNECTS):
+                with Timed(CONNECT, shared.environment, folder=sides.scratch) as editor:
+                    samples["warm" if turn else "cold"].append(editor.start_ms)
+    found = []
+    for key, what, most in (
+        ("stdio", "`serve --stdio`", None),
+        ("cold", "`connect`, which starts the daemon", _COLD_GOAL_MS),
+        ("warm", "`connect`, with the daemon running", _WARM_GOAL_MS),
+    ):
+        times, goal = samples[key], ""
+        if most is not None:
+            verdict = "reached" if median(times) <= most else "**missed**"
+            goal = f"median ≤ {amount([most], 'ms')} {verdict}"
+        row = [amount([median(times)], "ms"), amount([percentile(times, 0.99)], "ms")]
+        found.append([f"start of {what}, to the answer to `initialize`", *row, goal])
+    return found
 
 
 def _bare_python(sides: Sides) -> float | None:

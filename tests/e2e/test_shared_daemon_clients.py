@@ -290,7 +290,7 @@ def test_status_shows_who_is_there(
     Talk(client, path)
     other = copy_session("60-two-writers")
     Talk(shared.connect(), other)
-    Talk(shared.connect(), other)
+    leaving = Talk(shared.connect(), other).client
     found = json.loads(shared.command("status", "--json").stdout)
     pids = [one.pop("pid") for one in found["clients"]]
     assert len(set(pids)) == 3
@@ -307,3 +307,6 @@ def test_status_shows_who_is_there(
     assert f"  {pids[0]}  unnamed  in {home}\n" in drawn
     assert f"  {path}  open in 1 client\n" in drawn
     assert "open in 2 clients\n" in drawn
+    assert leaving.close() == 0
+    wait_until(lambda: len((shared.status() or {})["clients"]) == 2)
+    assert [one["clients"] for one in (shared.status() or {})["sessions"]] == [1, 1]

@@ -98,6 +98,20 @@ def test_it_waits_for_the_first_client_longer_than_for_the_next(
     assert len(run(folder, one_comes, idle_seconds=0).served) == 1
 
 
+def test_it_stays_as_long_as_somebody_is_there(folder: Path) -> None:
+    async def scene(place: Place) -> None:
+        _, first, _ = await place.call("client")
+        first.close()
+        _, second, _ = await place.call("client")
+        over = asyncio.get_running_loop().time() + 0.3
+        while asyncio.get_running_loop().time() < over:
+            _, writer, _ = await place.call("status")
+            writer.close()
+        second.close()
+
+    assert len(run(folder, scene, idle_seconds=0.1).served) == 2
+
+
 def test_who_looks_or_does_not_greet_is_no_client(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import socket
 from collections.abc import Awaitable, Callable
 
-from branchline.wire.transport import StdioTransport
+from branchline.wire.transport import StdioTransport, StreamTransport
 
 Scene = Callable[[StdioTransport, int, int], Awaitable[None]]
 
@@ -89,3 +90,31 @@ def test_input_that_nobody_asked_for_stays_where_it_is() -> None:
         assert await transport.read() == b"two"
 
     play(scene)
+
+
+def test_others_have_a_turn_between_two_reads_of_what_came_at_once() -> None:
+    async def scene() -> None:
+        near, far = socket.socketpair()
+        reader, writer = await asyncio.open_connection(sock=near, limit=1 << 20)
+        transport = StreamTransport(reader, writer)
+        turns = 0
+
+        async def another() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        with far:
+            await asyncio.to_thread(far.sendall, b"x" * 1_000_000)
+            beside = asyncio.create_task(another())
+            received = 0
+            while received < 1_000_000:
+                before = turns
+                received += len(await transport.read())
+                assert turns > before
+            beside.cancel()
+            await transport.close(0)
+        assert turns > 10
+
+    asyncio.run(scene())
