@@ -92,10 +92,10 @@ class ClientConnection:
         self.server.show_message("warning", text)
 
     def begin_progress(
-        self, token: str | int, title: str, on_cancel: Callable[[], object]
+        self, token: str | int, title: str, on_cancel: Callable[[], object], *, measured: bool
     ) -> Progress:
         """Show the client the progress of work."""
-        return self.server.begin_progress(token, title, on_cancel)
+        return self.server.begin_progress(token, title, on_cancel, measured=measured)
 
     def _say(self, problems: Sequence[str]) -> None:
         for problem in (*problems, *self._key_out_of_reach()):

@@ -117,6 +117,14 @@ class Editor:
         daemon.send(notification("initialized", {}))
         self.opened = self.ask("open")
 
+    def take_up(self, path: Path, settings: Json) -> None:
+        """Go on with another session and other settings, as if newly started."""
+        self.wait(self.start("close"))
+        self.forget()
+        self.path = path
+        self.daemon.send(notification("workspace/didChangeConfiguration", {"settings": settings}))
+        self.opened = self.ask("open")
+
     # --- asking ------------------------------------------------------------------------------
 
     def send(self, method: str, **params: Json) -> int:

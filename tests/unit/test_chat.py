@@ -1,6 +1,5 @@
 """The chat-completions form keeps its promises, whatever a session holds."""
 
-import json
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from branchline.entries import Entry
 from branchline.tree.chat import BRANCH_INTRODUCTION, chat_messages, chat_tools
 from branchline.tree.context import build_context, context_states, context_tokens
 from branchline.tree.index import NONE, Tree
+from tests.unit.chat_rules import assert_sendable
 from tests.unit.helpers import TESTS, Bodies, chain, clean_cases, entry, index, load, message
 
 CASES = clean_cases()
@@ -62,39 +62,10 @@ def outline(messages: list[Entry]) -> list[str]:
     return lines
 
 
-def assert_sendable(messages: list[Entry]) -> None:
-    """What every request promises."""
-    waiting: set[str] = set()
-    seen: set[str] = set()
-    for item in messages:
-        if item["role"] == "tool":
-            waiting.remove(item["tool_call_id"])
-        else:
-            assert not waiting
-        for tool in item.get("tool_calls", []):
-            assert tool["id"] not in seen
-            seen.add(tool["id"])
-            waiting.add(tool["id"])
-            assert isinstance(json.loads(tool["function"]["arguments"]), dict)
-        assert_not_blank(item)
-    assert not waiting
-    assert all(item["role"] != "system" for item in messages[1:])
-    body = codec.encode(messages)
-    assert SECRET.encode() not in body
-    json.loads(body)
-
-
-def assert_not_blank(item: Entry) -> None:
-    content = item["content"]
-    if content is None:
-        assert item["role"] == "assistant"
-        assert item["tool_calls"]
-    elif isinstance(content, str):
-        assert content.strip()
-    else:
-        assert item["role"] == "user"
-        assert any(part["type"] == "image_url" for part in content)
-        assert all(part["text"].strip() for part in content if part["type"] == "text")
+def assert_sent(messages: list[Entry]) -> None:
+    """What every request promises: a server takes it, and nothing is in it that must not be."""
+    assert_sendable(messages)
+    assert SECRET.encode() not in codec.encode(messages)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -102,7 +73,7 @@ def test_case(name: str) -> None:
     tree, bodies = load(TESTS / "cases" / f"{name}.jsonl")
     context = build_context(tree, bodies, tree.leaf, 4096)
     messages = chat_messages(context)
-    assert_sendable(messages)
+    assert_sent(messages)
     wanted = CASES[name]
     if "wire" in wanted:
         assert outline(messages) == wanted["wire"]
@@ -138,6 +109,24 @@ class TestContent:
     def test_images_are_data_urls_in_their_place(self) -> None:
         content = [text("look"), IMAGE, {"type": "image", "data": 5}, text("  ")]
         assert sent(user("u", content)) == [{"role": "user", "content": [text("look"), IMAGE_PART]}]
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"data": ""},
+            {"data": "A"},
+            {"data": "AA A"},
+            {"data": "=AAA"},
+            {"data": 'AAAA"><'},
+            {"mimeType": ""},
+            {"mimeType": "text/html"},
+            {"mimeType": "image/png;x=,"},
+        ],
+    )
+    def test_what_is_no_image_is_left_out(self, wrong: Entry) -> None:
+        assert sent(user("u", [text("look"), IMAGE | wrong])) == [
+            {"role": "user", "content": "look"}
+        ]
 
     def test_blank_messages_are_left_out(self) -> None:
         blank: list[Any] = ["", " \n", [], [text("")], None, 5, [5], [{"type": "new"}]]
@@ -264,6 +253,42 @@ class TestToolCalls:
         assert messages[4]["role"] == "user"
         assert messages[4]["content"][1:] == [IMAGE_PART, IMAGE_PART]
 
+    @pytest.mark.parametrize(
+        ("stored", "sent_as"),
+        [
+            ("call_1|fc_" + "0" * 400, "call_1"),
+            ("toolu.01:a/b", "toolu_01_a_b"),
+            ("x" * 41, "x" * 40),
+            ("|", "call"),
+            ("", "call"),
+        ],
+    )
+    def test_ids_have_the_form_that_servers_take(self, stored: str, sent_as: str) -> None:
+        messages = sent(assistant("a", call(stored)), result("r", stored, "output"))
+        assert messages[0]["tool_calls"][0]["id"] == sent_as
+        assert messages[1] == {"role": "tool", "tool_call_id": sent_as, "content": "output"}
+
+    def test_ids_that_become_the_same_stay_apart(self) -> None:
+        long = "x" * 50
+        messages = sent(
+            assistant("a", call("c|1"), call("c|2"), call(long + "1"), call(long + "2")),
+            *(result(f"r{at}", one, one) for at, one in enumerate((long + "2", "c|2", "c|1"))),
+        )
+        assert_sendable(messages)
+        ids = [one["id"] for one in messages[0]["tool_calls"]]
+        assert ids == ["c", "c-2", "x" * 40, "x" * 38 + "-2"]
+        answers = {one["tool_call_id"]: one["content"] for one in messages[1:]}
+        assert (answers["c"], answers["c-2"], answers[ids[3]]) == ("c|1", "c|2", long + "2")
+        assert answers[ids[2]].startswith("Error: ")
+
+    @pytest.mark.parametrize(
+        ("stored", "sent_as"),
+        [("mcp.files/read", "mcp_files_read"), ("n" * 70, "n" * 64), ("", "tool")],
+    )
+    def test_names_have_the_form_that_servers_take(self, stored: str, sent_as: str) -> None:
+        (made, _) = sent(assistant("a", {**call("c"), "name": stored}))
+        assert made["tool_calls"][0]["function"]["name"] == sent_as
+
     @pytest.mark.parametrize("arguments", [None, "text", [1]])
     def test_malformed_arguments_are_none(self, arguments: Any) -> None:
         messages = sent(assistant("a", {**call("c"), "arguments": arguments}))
@@ -319,7 +344,9 @@ class TestSummaries:
 
 # --- random sessions -------------------------------------------------------------------------
 
-CALL_IDS = st.sampled_from(["c1", "c2", "c3", "c1-2", "", None, 5])
+CALL_IDS = st.sampled_from(
+    ["c1", "c2", "c3", "c1-2", "c1|f1", "c1|f2", "c" * 41, "c" * 50, "c.1", "c:1", "", " ", None, 5]
+)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
@@ -329,12 +356,19 @@ TEXTS = st.sampled_from(["", " ", "said", "```", "日本語 😀", "\ud83d"])
 BLOCKS = st.one_of(
     st.builds(lambda value: text(value), TEXTS),
     st.just(IMAGE),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("image"),
+            "data": st.sampled_from(["AAAA", "A", "AA==", "=", "A A", "<b>", "", None]),
+            "mimeType": st.sampled_from(["image/svg+xml", "text/html", "image/", "a;b", "", None]),
+        }
+    ),
     st.just({"type": "thinking", "thinking": SECRET}),
     st.fixed_dictionaries(
         {
             "type": st.just("toolCall"),
             "id": CALL_IDS,
-            "name": st.sampled_from(["read", None]),
+            "name": st.sampled_from(["read", "a.b/c", "", "x" * 80, "\u8aad\u3080", None]),
             "arguments": JSON,
         }
     ),
@@ -442,7 +476,7 @@ def test_every_context_of_every_session_can_be_sent(
     for tree, bodies in indexes(entries):
         for leaf in range(NONE, len(entries)):
             context = build_context(tree, bodies, leaf, pinned_tokens)
-            assert_sendable(chat_messages(context))
+            assert_sent(chat_messages(context))
             assert context_tokens(tree, bodies, leaf, pinned_tokens) == context.tokens
             states = context_states(tree, leaf, pinned_tokens, bodies)
             shown = {at for at, state in states.items() if state in ("in", "replaced")}
@@ -459,7 +493,7 @@ def test_no_result_and_no_word_is_lost_however_results_arrive(data: st.DataObjec
     waiting: list[str] = []
     number = 0
     for group, size in enumerate(groups):
-        ids = [f"c{group}.{position}" for position in range(size)]
+        ids = [f"c{group}-{position}" for position in range(size)]
         entries.append(assistant(f"a{group}", text(f"says {group}"), *map(call, ids)))
         waiting += ids
         for _ in range(data.draw(st.integers(0, 4))):

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from branchline.entries import MESSAGES
+from branchline.tree.chat import chat_messages
 from branchline.tree.context import build_context, context_tokens
-from branchline.tree.index import Tree
+from branchline.tree.index import NONE, Tree
 from branchline.tree.plan import switch_plan
+from tests.unit.chat_rules import assert_sendable
 from tests.unit.helpers import TESTS, Bodies, expected, load
 
 VECTORS = expected("vectors")
@@ -69,3 +71,15 @@ def test_every_switch_leaves_what_it_leaves_in_pi(name: str) -> None:
         ancestor, leaving = switch_plan(tree, old, new)
         assert tree.id_of(ancestor) == wanted["commonAncestorId"]
         assert ids(tree, leaving) == wanted["leaving"]
+
+
+def test_a_model_can_be_asked_from_every_leaf(name: str) -> None:
+    tree, bodies, _ = read(name)
+    for leaf in range(NONE, len(tree)):
+        for pinned_tokens in (0, 4096):
+            context = build_context(tree, bodies, leaf, pinned_tokens)
+            messages = chat_messages(context)
+            assert_sendable(messages)
+            assert len(messages) >= sum(
+                message["role"] == "user" for message in context.messages
+            ), "no question is lost"

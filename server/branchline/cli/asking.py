@@ -8,7 +8,8 @@ import click
 
 from branchline.absent import ABSENT
 from branchline.cli.output import print_json, printable, say
-from branchline.cli.shared import as_json_option, ask, named, reports_errors
+from branchline.cli.shared import as_json_option, ask, decoded, named, reports_errors
+from branchline.entries import message_of
 
 
 @click.command(name="ask")
@@ -50,8 +51,7 @@ def ask_model(
     path = _session(session, new)
     leaf: Any = ABSENT
     if origin is not None:
-        target = None if origin == "root" else origin
-        leaf = ask("session/switchLeaf", session=path, target_id=target)["leafId"]
+        leaf = _go_to(path, None if origin == "root" else origin)
     printed = _Printed(silent=as_json)
     try:
         result = ask(
@@ -105,6 +105,18 @@ def _session(named_one: str | None, new: bool) -> str:
         session = ask("session/create", cwd=str(Path.cwd()))["session"]["path"]
     path: str = ask("session/open", session=named(session))["session"]["path"]
     return path
+
+
+def _go_to(path: str, target: str | None) -> str | None:
+    """Move the leaf to where a question is asked anew; give where that is."""
+    leaf_id: str | None = ask("session/switchLeaf", session=path, target_id=target)["leafId"]
+    if leaf_id is not None and leaf_id == target:
+        (entry,) = decoded(ask("session/entries", session=path, ids=[target])["entries"])
+        if message_of(entry).get("role") == "user":  # it was the leaf, and so it stayed
+            parent = entry["parentId"]
+            moved = ask("session/switchLeaf", session=path, target_id=parent, position="at")
+            leaf_id = moved["leafId"]
+    return leaf_id
 
 
 def _from_stdin() -> str:

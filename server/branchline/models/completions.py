@@ -259,11 +259,13 @@ class ModelServer:
         # The client has headers from the environment and about this machine: none of them is sent.
         own = {name: omit for name in client.default_headers if name.lower() not in _HEADERS}
         headers = {**own, "Authorization": f"Bearer {key}" if key else omit}
+        # What a session holds may be long, and no valid Unicode: encoded by us, in a thread.
+        content = await anyio.to_thread.run_sync(codec.encode, body)
         try:
             return await client.post(
                 "/chat/completions",
                 cast_to=object,
-                body=body,
+                content=content,
                 options={"headers": headers},
                 stream=True,
                 stream_cls=AsyncStream[object],

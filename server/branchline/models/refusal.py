@@ -7,11 +7,16 @@ from branchline import codec
 
 _OVERFLOW_STATUSES: Final = (200, 400, 413, 422)
 _OVERFLOW: Final = re.compile(
-    r"context.?(?:length|window|size)|maximum context|exceeds? the (?:model|available)"
-    r"|(?:prompt|input|request)[\w ]{0,20} too (?:long|large)|too many (?:input )?tokens",
+    r"context.?(?:length|window|size)|maximum (?:context|prompt)|exceeds? the (?:model|available)"
+    r"|(?:prompt|input|request)[\w ]{0,20} too (?:long|large)|too many (?:input )?tokens"
+    r"|token count[\w ()]{0,20} exceeds|model token limit|reduce the length of the messages",
     re.IGNORECASE,
 )
-_RATE: Final = re.compile(r"rate.?limit|per minute|per day|quota|overloaded", re.IGNORECASE)
+_RATE: Final = re.compile(
+    r"rate.?limit|per.(?:second|minute|hour|day)|quota|overloaded|throttl|too many requests"
+    r"|please wait|\b[rt]p[md]\b",
+    re.IGNORECASE,
+)
 
 _PROBLEMS: Final = {
     401: "refused the key",

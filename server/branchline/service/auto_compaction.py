@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from anyio.abc import TaskGroup
 
-from branchline.errors import BranchlineError, NothingToCompact
+from branchline.errors import BranchlineError, Busy, FileChanged, LeafChanged, NothingToCompact
 from branchline.service.client import Client
 from branchline.service.compaction import CompactRequest, compact, compact_within
 from branchline.service.jobs import Job, Jobs
@@ -17,6 +17,8 @@ from branchline.service.session import Session, Written
 from branchline.service.summarising import Drafts
 
 _MOST_FAILURES: Final = 3
+_NO_FAILURES: Final = (NothingToCompact, Busy, LeafChanged, FileChanged)
+"""What ends a compaction that was not to be: it may go well the next time."""
 
 
 class AutoCompaction:
@@ -27,6 +29,7 @@ class AutoCompaction:
         self._drafts = drafts
         self._tasks = tasks
         self._failures: WeakKeyDictionary[Session, int] = WeakKeyDictionary()
+        self._pending: set[Session] = set()
 
     def is_on(self, session: Session, client: Client) -> bool:
         """Whether the client wants it, and the session has not failed too often."""
@@ -35,11 +38,16 @@ class AutoCompaction:
 
     def is_due(self, session: Session, client: Client) -> bool:
         """Whether one is to be made now."""
-        return self.is_on(session, client) and bool(session.usage(client)["due"])
+        if session.gone or not self.is_on(session, client):
+            return False
+        return bool(session.usage(client)["due"])
 
     def appended(self, session: Session, client: Client) -> None:
         """A client appended: compact in the background if that made it due."""
-        if self._jobs.of(session) is None and self.is_due(session, client):
+        if session in self._pending or self._jobs.of(session) is not None:
+            return
+        if self.is_due(session, client):
+            self._pending.add(session)
             self._tasks.start_soon(self._compact, session, client)
 
     def asked_for(self, session: Session) -> None:
@@ -47,35 +55,37 @@ class AutoCompaction:
         self._failures.pop(session, None)
 
     async def within(self, job: Job, session: Session, client: Client) -> Written | None:
-        """Compact as a part of other work; None if that came to nothing, which is counted."""
+        """Compact as a part of other work; None if that came to nothing, which is counted.
+
+        What was stored is to be judged when it is known whether the context fits now.
+        """
         try:
-            written = await compact_within(job, session, client)
+            return await compact_within(job, session, client)
         except BranchlineError as error:
             self._failed(session, client, error)
             return None
-        self._succeeded(session, client)
-        return written
+
+    def judge(self, session: Session, client: Client, *, fits: bool) -> None:
+        """Say of a compaction whether the model takes the context now, as far as that is known."""
+        stays_due = not session.gone and session.usage(client)["due"]
+        if fits and not stays_due:
+            self._failures.pop(session, None)
+        else:
+            self._count(session, client, "the context stays too large")
 
     async def _compact(self, session: Session, client: Client) -> None:
-        if self._jobs.of(session) is not None:
-            return  # something began between the append and this task
         try:
             request = CompactRequest(automatic=True)
             await compact(self._jobs, self._drafts, session, client, request)
         except BranchlineError as error:
             self._failed(session, client, error)
         else:
-            self._succeeded(session, client)
-
-    def _succeeded(self, session: Session, client: Client) -> None:
-        if session.usage(client)["due"]:
-            self._count(session, client, "the context stays too large")
-        else:
-            self._failures.pop(session, None)
+            self.judge(session, client, fits=True)
+        finally:
+            self._pending.discard(session)
 
     def _failed(self, session: Session, client: Client, error: BranchlineError) -> None:
-        # Where there is nothing to compact, nothing was tried and nothing was paid for.
-        if not isinstance(error, NothingToCompact):
+        if not isinstance(error, _NO_FAILURES):
             self._count(session, client, error.message)
 
     def _count(self, session: Session, client: Client, why: str) -> None:

@@ -38,9 +38,12 @@ class Port(Protocol):
         ...
 
     def begin_progress(
-        self, token: str | int, title: str, on_cancel: Callable[[], object]
+        self, token: str | int, title: str, on_cancel: Callable[[], object], *, measured: bool
     ) -> Progress:
-        """Begin to show the progress of work; ``on_cancel`` is called if the person ends it."""
+        """Begin to show the progress of work; ``on_cancel`` is called if the person ends it.
+
+        ``measured``: it will be told how much is done.
+        """
         ...
 
 
@@ -66,6 +69,8 @@ class Silence:
         token: str | int,
         title: str,
         on_cancel: Callable[[], object],
+        *,
+        measured: bool,
     ) -> Progress:
         """Nobody watches."""
         return _NoProgress()

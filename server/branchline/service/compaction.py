@@ -29,7 +29,7 @@ from branchline.settings import SummarizerUse
 from branchline.summaries.boundary import Boundary, compaction_boundary
 from branchline.summaries.sections import BRIDGE_HEADING, strip_file_lists
 from branchline.summaries.writer import SummaryKind, SummaryRequest
-from branchline.tree.context import build_context, context_tokens
+from branchline.tree.context import context_tokens, system_message
 from branchline.tree.index import NONE, Tree
 from branchline.tree.selection import select
 from branchline.tree.tokens import CHARACTERS_PER_TOKEN, message_tokens
@@ -159,8 +159,8 @@ async def compact(
 
 
 async def compact_within(job: Job, session: Session, client: Client) -> Written:
-    """Compact as a part of a job that goes on after it. Raises what `compact` raises."""
-    request = CompactRequest()
+    """Compact where the leaf is, as a part of a job that goes on. Raises what `compact` raises."""
+    request = CompactRequest(expected_leaf_id=session.leaf_id)
     plan, shown = await session.read(lambda: _plan(session, client, request))
     draft = await _write(job, session, client, request, plan, shown)
     return await _store(session, client, draft, draft.text, request)
@@ -326,7 +326,7 @@ async def _store(
         fields: Entry = {
             "type": "compaction", "timestamp": timestamp, "summary": whole, **draft.facts
         }  # fmt: skip
-        system = build_context(tree, session, tree.leaf, 0).system
+        system = system_message(tree, session, tree.leaf)
         if system is not None:
             fields["systemMessage"] = system | {"timestamp": milliseconds(timestamp)}
         if job is not None:

@@ -83,6 +83,8 @@ class Job:
         news = {"session": self.session.header.id, "jobId": self.id, "part": part, "delta": delta}
         for client in list(self.session.subscribers):
             client.notify("session/summaryText", news)
+        if self.kind == "prompt":
+            return  # how much of the answer there is nobody knows
         share = sum(min(one, _TYPICAL_CHARACTERS) for one in self._written.values())
         percent = share * _ALMOST // (_TYPICAL_CHARACTERS * self._parts)
         if percent > self.percent:
@@ -100,7 +102,9 @@ class Job:
         """Tell everybody that the work begins."""
         if token is not None:
             port = client.port
-            self._progress = port.begin_progress(token, _TITLES[self.kind], self.cancel)
+            self._progress = port.begin_progress(
+                token, _TITLES[self.kind], self.cancel, measured=self.kind != "prompt"
+            )
         for one in list(self.session.subscribers):
             self.tell(one)
 

@@ -25,7 +25,7 @@ def project_instructions(cwd: str | None, folders: Sequence[Path]) -> dict[str, 
 
     None at all unless the folder is, or lies in, one of the client's workspace ``folders``.
     """
-    if cwd is None:
+    if cwd is None or not os.path.isabs(cwd) or "\0" in cwd:
         return {}
     start = Path(os.path.realpath(cwd))
     workspace = [Path(os.path.realpath(folder)) for folder in folders]
@@ -73,27 +73,43 @@ def instructions_patch(
 def _repository(start: Path) -> Path:
     """The root of the repository that a folder lies in; without one the folder itself."""
     for folder in (start, *start.parents):
-        if (folder / ".git").exists():
+        if os.path.exists(folder / ".git"):
             return folder
     return start
 
 
 def _read(path: Path, root: Path, room: int) -> str | None:
-    """The text of a file that really lies in the repository; None if there is none to read."""
-    if room <= 0 or not Path(os.path.realpath(path)).is_relative_to(root):
+    """The text of a file that really lies in the repository; None if there is none to read.
+
+    It has at most ``room`` bytes in UTF-8, and then a word that it was cut.
+    """
+    real = Path(os.path.realpath(path))
+    if room <= 0 or not real.is_relative_to(root):
         return None
     try:
-        descriptor = os.open(os.path.realpath(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except (OSError, ValueError):
+        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
         return None
-    with open(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        try:
-            content = file.read(room + 1)
-        except OSError:
-            return None
-    text = content[:room].decode(errors="replace").strip()
-    if len(content) > room:
-        text += _CUT
+        content = _read_up_to(descriptor, room + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    if b"\0" in content:
+        return None  # no text at all
+    text = content.decode(errors="replace").strip()
+    encoded = text.encode()
+    if len(encoded) > room or len(content) > room:
+        text = encoded[:room].decode(errors="ignore").rstrip() + _CUT
     return text or None
+
+
+def _read_up_to(descriptor: int, count: int) -> bytes:
+    """The next bytes of a file, fewer only where it ends."""
+    content = b""
+    while len(content) < count and (piece := os.read(descriptor, count - len(content))):
+        content += piece
+    return content

@@ -24,8 +24,8 @@ from branchline.service.new_entries import Addition, make_addition
 from branchline.service.project_instructions import instructions_patch, project_instructions
 from branchline.service.prompt_model import PromptModel, prompt_model
 from branchline.service.session import Session, Written
-from branchline.tree.chat import chat_messages
-from branchline.tree.context import Context, build_context
+from branchline.tree.chat import chat_messages, is_image
+from branchline.tree.context import Context, build_context, system_message
 from branchline.tree.index import NONE, Tree
 from branchline.tree.tokens import message_tokens
 
@@ -64,7 +64,7 @@ async def prompt(
     """Append the message, ask the model, append its answer.
 
     Raises `Busy`, `InvalidParams`, `PromptFailed`, `Cancelled`, and what writing to the session
-    raises. Once the message is stored, the error has among its facts what was .
+    raises. Once the message is stored, the error has among its facts what was.
     """
     _check(request.content)
     session.require_writable(client)
@@ -120,7 +120,7 @@ class _Exchange:
 
         def prepare(tree: Tree) -> Addition:
             entries = self._instructions(tree)
-            if not model.is_named_by(session.model(tree.leaf) if len(tree) else None):
+            if not model.is_named_by(session.model(session.tree.leaf)):
                 change = {"provider": model.provider, "modelId": model.model_id}
                 entries.append({"type": "model_change", **change})
             message = {"role": "user", "content": request.content}
@@ -134,34 +134,43 @@ class _Exchange:
         self._note(written, userEntryId=self._asked_id, assistantEntryId=None)
 
     def _instructions(self, tree: Tree) -> list[Entry]:
-        if not self._client.settings.prompt.project_instructions:
-            return []
         path = tree.path(tree.leaf)
         is_new = not any(tree.kind(one) in (Kind.USER, Kind.ASSISTANT) for one in path)
-        system = build_context(tree, self._session, tree.leaf, 0).system if path else None
-        wanted = project_instructions(self._session.header.cwd, self._client.folders)
+        system = system_message(tree, self._session, tree.leaf)
+        wanted = {}
+        if self._client.settings.prompt.project_instructions:
+            wanted = project_instructions(self._session.header.cwd, self._client.folders)
         patch = instructions_patch(wanted, system, is_new=is_new)
         return [] if patch is None else [patch]
 
     async def answered(self, compactor: AutoCompaction) -> Prompted:
         """Ask, and store what comes; compact before if that is due, or else after an overflow."""
         session, client = self._session, self._client
+        is_due = compactor.is_due(session, client)
+        may_try_again = not is_due and compactor.is_on(session, client)
         try:
-            compacted = compactor.is_due(session, client)
-            if compacted:
-                await self._compact(compactor)
+            compacted = is_due and await self._compact(compactor)
             try:
-                may_try_again = not compacted and compactor.is_on(session, client)
-                return await self._attempt(may_try_again=may_try_again)
+                answered = await self._attempt(may_try_again=may_try_again)
             except _Overflow as overflow:
-                if not await self._compact(compactor):
+                compacted = await self._compact(compactor)
+                if not compacted:
                     raise overflow.failure from None
-            return await self._attempt(may_try_again=False)
+                answered = await self._attempt(may_try_again=False)
+        except PromptFailed as failure:
+            if compacted and "largest" in failure.facts:
+                compactor.judge(session, client, fits=False)
+            raise
         except (anyio.get_cancelled_exc_class(), Cancelled):
             raise Cancelled from None  # what came is stored, so this is an answer like any other
+        if compacted:
+            compactor.judge(session, client, fits=True)
+        return answered
 
     async def _compact(self, compactor: AutoCompaction) -> bool:
-        """Compact below the question. Whether that was done."""
+        """Compact below the question, unless somebody is elsewhere. Whether that was done."""
+        if not self._goes_on(self._session.tree, self._session.leaf_id):
+            return False
         try:
             written = await compactor.within(self._job, self._session, self._client)
         except anyio.get_cancelled_exc_class():
@@ -313,10 +322,13 @@ def _check(content: str | list[Entry]) -> None:
             match block:
                 case {"type": "text", "text": str()}:
                     pass
-                case {"type": "image", "data": str(), "mimeType": str()}:
+                case {"type": "image"} if is_image(block):
                     pass
                 case _:
-                    problem = "must be a text block {type, text} or an image {type, data, mimeType}"
+                    problem = (
+                        "must be a text block {type, text} or an image {type, data, mimeType} "
+                        "with base64 and a type such as image/png"
+                    )
                     raise InvalidParams(f"content[{number}]", problem)
         is_blank = all(block["type"] == "text" and not block["text"].strip() for block in content)
     if is_blank:

@@ -4,14 +4,16 @@ Promises, whatever the session holds (format.md, "From a leaf to the model's con
 * each tool call has exactly one result, directly behind the message that makes the call, with only
   other results between. What stood between them in the file comes after; a call without a result
   gets one that says so;
-* every call id is used by one call only: where a session uses an id again, the later is renamed;
+* ids and names of calls have the characters and the length that every server takes, and each id is
+  used by one call only: where a session uses it again, the later is renamed;
 * left out are results without a call, second results, assistant messages that failed, blank
-  messages, blank texts, thinking, and shell commands that the user excluded;
+  messages, blank texts, images that are none, thinking, and shell commands that the user excluded;
 * text from a session stands inside a fence that it cannot close, wherever we put words around it.
 
 It never cuts, estimates or encodes; lone surrogates are replaced when the request is encoded.
 """
 
+import binascii
 import re
 from collections.abc import Iterator
 from typing import Any, Final
@@ -44,6 +46,10 @@ _NO_RESULT: Final = (
 )
 
 _BACKTICKS: Final = re.compile("`+")
+_NOT_IN_NAMES: Final = re.compile("[^A-Za-z0-9_-]+")
+_LONGEST_ID: Final = 40
+_LONGEST_NAME: Final = 64
+_IMAGE_TYPE: Final = re.compile(r"image/[\w.+-]+", re.ASCII)
 
 
 def chat_messages(context: Context) -> list[Entry]:
@@ -62,6 +68,18 @@ def chat_messages(context: Context) -> list[Entry]:
         else:
             sent += _user_message(_user_parts(message))
     return sent
+
+
+def is_image(block: Entry) -> bool:
+    """Whether a block is an image that a server takes: it has a type of images, and base64."""
+    data, mime_type = block.get("data"), block.get("mimeType")
+    if block.get("type") != "image" or not (isinstance(data, str) and isinstance(mime_type, str)):
+        return False
+    try:
+        content = binascii.a2b_base64(data, strict_mode=True)
+    except ValueError:
+        return False
+    return bool(content) and _IMAGE_TYPE.fullmatch(mime_type) is not None
 
 
 def chat_tools(system: Entry | None) -> list[Entry]:
@@ -86,7 +104,7 @@ def _assistant_group(
             {
                 "id": call_id,
                 "type": "function",
-                "function": {"name": call["name"], "arguments": _arguments(call)},
+                "function": {"name": _tool_name(call["name"]), "arguments": _arguments(call)},
             }
             for call_id, call in zip(call_ids, calls, strict=True)
         ],
@@ -103,14 +121,23 @@ def _assistant_group(
         yield from _user_message([_text_part(_IMAGES_HEAD), *images])
 
 
-def _unused_id(call_id: str, used_ids: dict[str, int]) -> str:
-    """The id if no call before has it, else the id with the first free number behind it."""
+def _unused_id(stored_id: str, used_ids: dict[str, int]) -> str:
+    """The id as it is sent: if a call before has it, with the first free number behind it.
+
+    Behind a bar some providers keep ids of their own in it, of any length.
+    """
+    call_id = _NOT_IN_NAMES.sub("_", stored_id.partition("|")[0])[:_LONGEST_ID] or "call"
     unused = call_id
     while unused in used_ids:
         used_ids[call_id] += 1
-        unused = f"{call_id}-{used_ids[call_id]}"
+        number = f"-{used_ids[call_id]}"
+        unused = call_id[: _LONGEST_ID - len(number)] + number
     used_ids[unused] = 1
     return unused
+
+
+def _tool_name(name: str) -> str:
+    return _NOT_IN_NAMES.sub("_", name)[:_LONGEST_NAME] or "tool"
 
 
 def _arguments(call: Entry) -> str:
@@ -181,7 +208,7 @@ def _user_message(parts: list[Entry]) -> Iterator[Entry]:
 
 
 def _parts(content: Any) -> Iterator[Entry]:
-    """Texts and images in order; blank texts and images without data left out."""
+    """Texts and images in order; blank texts and what is no image left out."""
     for block in blocks(content):
         yield from map(_text_part, _texts([block]))
         yield from _images([block])
@@ -195,10 +222,9 @@ def _texts(content: Any) -> Iterator[str]:
 
 
 def _images(content: Any) -> Iterator[Entry]:
-    for block in blocks(content, "image"):
-        data, mime_type = block.get("data"), block.get("mimeType")
-        if isinstance(data, str) and data and isinstance(mime_type, str) and mime_type:
-            yield {"type": "image_url", "image_url": {"url": f"data:{mime_type};base64,{data}"}}
+    for block in filter(is_image, blocks(content, "image")):
+        url = f"data:{block['mimeType']};base64,{block['data']}"
+        yield {"type": "image_url", "image_url": {"url": url}}
 
 
 def _text_part(text: str) -> Entry:

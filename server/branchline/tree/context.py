@@ -120,6 +120,11 @@ def context_tokens(tree: Tree, bodies: Bodies, leaf: int, pinned_tokens: int) ->
     return _estimated_size(tree, bodies, select(tree, bodies, leaf, pinned_tokens))
 
 
+def system_message(tree: Tree, bodies: Bodies, leaf: int) -> Entry | None:
+    """The same as `Context.system`, reading system messages only."""
+    return fold_system(_system_messages(tree, bodies, select(tree, bodies, leaf, 0)))
+
+
 def context_states(tree: Tree, leaf: int, pinned_tokens: int, bodies: Bodies) -> dict[int, State]:
     """What the model is sent of each entry on the path that shows something, by ordinal.
 

@@ -51,10 +51,14 @@ class WorkDone:
         token: str | int,
         title: str,
         on_cancel: Callable[[], object],
+        *,
+        measured: bool,
     ) -> None:
         self._progress = server.work_done_progress
         self._token = token
-        begin = types.WorkDoneProgressBegin(title=title, cancellable=True, percentage=0)
+        begin = types.WorkDoneProgressBegin(
+            title=title, cancellable=True, percentage=0 if measured else None
+        )
         self._progress.begin(token, begin)
         self._progress.tokens[token].add_done_callback(
             lambda future: future.cancelled() and on_cancel()
@@ -122,13 +126,19 @@ class BranchlineServer(LanguageServer):
             raise
 
     def begin_progress(
-        self, token: str | int, title: str, on_cancel: Callable[[], object]
+        self,
+        token: str | int,
+        title: str,
+        on_cancel: Callable[[], object],
+        *,
+        measured: bool = True,
     ) -> "WorkDone":
         """Show the client that work begins, under a token that it gave.
 
-        ``on_cancel`` is called if the person at the client ends it.
+        ``on_cancel`` is called if the person at the client ends it. ``measured``: it will be
+        reported how much is done.
         """
-        return WorkDone(self, token, title, on_cancel)
+        return WorkDone(self, token, title, on_cancel, measured=measured)
 
     def show_message(self, kind: MessageKind, text: str) -> None:
         """Show a line to the person at the editor (``window/showMessage``)."""
