@@ -5,6 +5,7 @@ finish, reject and replace it like anything else.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from branchline.summaries import sections
@@ -21,12 +22,20 @@ from branchline.summaries.offline.notes import (
     statement,
     unlabelled,
 )
-from branchline.summaries.offline.wording import code, code_in, prose, said, sentences
+from branchline.summaries.offline.wording import (
+    code,
+    code_in,
+    prose,
+    said,
+    sentences,
+    whole,
+)
 from branchline.tree.chat import BRANCH_INTRODUCTION
 
 WAITING: Final = "The user has to answer: "
 PLANNED: Final = "Planned: "
 DECIDED: Final = "Decided: "
+RULE: Final = "To keep to: "
 NAMED: Final = {"paths": "Paths: ", "identifiers": "Names: ", "urls": "URLs: "}
 """The lines of names, by attribute of `Names`; written by `layout` and read back here."""
 MENDED: Final = "Errors met and mended: "
@@ -56,10 +65,12 @@ def _take_checkpoint(notes: Notes, text: str) -> None:
     def items(section: sections.Section) -> list[Statement]:
         return _items(parsed.get(section.title, ""))
 
-    _take_goals(notes, items(sections.GOAL))
+    _take_goals(notes, _lines(parsed.get(sections.GOAL.title, "")))
     notes.rules += items(sections.CONSTRAINTS)
     notes.finished += items(sections.PROGRESS) + items(sections.DONE)
-    notes.begun += items(sections.IN_PROGRESS)
+    for one in items(sections.IN_PROGRESS):
+        is_begun = unlabelled(one.text) != one.text
+        (notes.begun if is_begun else notes.unfinished).append(one)
     for one in items(sections.BLOCKED):
         notes.progress.seed(one.text, code_in(one.text))
     notes.choices += items(sections.DECISIONS)
@@ -74,9 +85,12 @@ def _take_bridge(notes: Notes, text: str) -> None:
     if not parsed:
         notes.context += [statement(line.text, EARLIER) for line in said(text)][:20]
         return
-    wishes = _items(parsed.get(sections.REQUEST.title, ""))
-    if wishes:
-        notes.goals.append(Goal(wishes, EARLIER))
+    asked = _lines(parsed.get(sections.REQUEST.title, ""))
+    notes.rules += [statement(one.removeprefix(RULE), EARLIER) for one in asked
+                    if one.startswith(RULE)]  # fmt: skip
+    for one in asked:
+        if not one.startswith(RULE):
+            _take_goal(notes, one)
     notes.finished += _items(parsed.get(sections.DONE_SO_FAR.title, ""))
     for one in _items(parsed.get(sections.REST.title, "")):
         if one.text.startswith(UNDER_WAY):
@@ -121,14 +135,18 @@ def take_branch(notes: Notes, text: str) -> None:
         keep(notes.choices, one)
 
 
-def _take_goals(notes: Notes, items: list[Statement]) -> None:
+def _take_goals(notes: Notes, lines: Sequence[str]) -> None:
     """The goals of an earlier summary, the newest last again."""
-    newest = [one for one in items if one.text.startswith(NOW)]
-    for one in [one for one in items if one not in newest] + newest:
-        text = unlabelled(one.text)
-        wishes = [statement(part, EARLIER) for part in sentences(text)]
-        if wishes:
-            notes.goals.append(Goal(wishes, EARLIER))
+    newest = [one for one in lines if one.startswith(NOW)]
+    for line in [one for one in lines if one not in newest] + newest:
+        _take_goal(notes, line)
+
+
+def _take_goal(notes: Notes, line: str) -> None:
+    text = unlabelled(line)
+    wishes = [statement(part, EARLIER) for part in sentences(text)]
+    if wishes:
+        notes.goals.append(Goal(wishes, EARLIER, words="" if notes.goals else whole(text)))
 
 
 def _take_context(notes: Notes, one: Statement) -> None:
@@ -145,7 +163,13 @@ def _take_context(notes: Notes, one: Statement) -> None:
 
 
 def _items(body: str) -> list[Statement]:
-    """The items of a section; a paragraph is one too, a code block one in a line."""
+    """The items of a section as statements."""
+    made = (statement(one, EARLIER, _LONGEST_ITEM) for one in _lines(body)[:MAX_KEPT])
+    return [one for one in made if one.text]
+
+
+def _lines(body: str) -> list[str]:
+    """The items of a section without marks; a paragraph is one too, a code block one in a line."""
     found: list[str] = []
     block: list[str] | None = None
     for raw in body.split("\n"):
@@ -161,6 +185,5 @@ def _items(body: str) -> list[Statement]:
         elif raw.startswith("  ") and found and not _ITEM.match(line):
             found[-1] += f" {line}"
         elif line and line != sections.NONE_TEXT:
-            found.append(line)
-    made = (statement(one, EARLIER, _LONGEST_ITEM) for one in found[:MAX_KEPT])
-    return [one for one in made if one.text]
+            found.append(_ITEM.sub("", line, count=1) if _ITEM.match(line) else line)
+    return found

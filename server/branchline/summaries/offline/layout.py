@@ -11,7 +11,7 @@ from typing import Final
 
 from branchline import codec
 from branchline.summaries import sections
-from branchline.summaries.offline.earlier import DECIDED, MENDED, NAMED, PLANNED, WAITING
+from branchline.summaries.offline.earlier import DECIDED, MENDED, NAMED, PLANNED, RULE, WAITING
 from branchline.summaries.offline.names import Seen, most_used
 from branchline.summaries.offline.notes import (
     EARLIER_GOAL,
@@ -19,6 +19,7 @@ from branchline.summaries.offline.notes import (
     NOT_ANSWERED,
     NOW,
     UNDER_WAY,
+    UNKNOWN,
     Notes,
     Statement,
 )
@@ -30,7 +31,7 @@ from branchline.tree.tokens import CHARACTERS_PER_TOKEN
 MOST_TOKENS: Final = 2_000
 """The longest offline summary, however much is allowed."""
 
-_VITAL, _HIGH, _MIDDLE, _LOW = 4, 3, 2, 1
+_NEWEST, _VITAL, _HIGH, _MIDDLE, _LOW = 5, 4, 3, 2, 1
 _SHARES: Final = {
     sections.GOAL.title: 4,
     sections.CONSTRAINTS.title: 4,
@@ -45,6 +46,9 @@ _SHARES: Final = {
 }
 _SHARE: Final = 2  # of a section that is not named above
 _MOST_LINES: Final = 14
+_MOST_RULES: Final = 30
+_LONGEST_GOAL: Final = 800  # characters of the newest wish
+_LONGEST_PAST_GOAL: Final = 300  # the same of one that came between
 _OWN_LINE = re.compile(r"(?:Wrote|Edited|Deleted|Ran) (`+ ?.+? ?`+)")
 
 
@@ -65,10 +69,14 @@ class Body:
         for one in said:
             self.add(one.text, worth)
 
+    @property
+    def least(self) -> int:
+        """What the line worth least is worth; more than any if there is none."""
+        return min((worth for _, worth in self.lines), default=_NEWEST)
+
     def drop_least(self) -> None:
         """Drop the line worth least; of equals the first, of steps the last."""
-        least = min(worth for _, worth in self.lines)
-        places = [at for at, (_, worth) in enumerate(self.lines) if worth == least]
+        places = [at for at, (_, worth) in enumerate(self.lines) if worth == self.least]
         del self.lines[places[-1] if self.ordered else places[0]]
 
     @property
@@ -109,16 +117,19 @@ def lay_out(notes: Notes, kind: SummaryKind, instructions: str | None) -> dict[s
 def fitted(bodies: dict[str, Body], kind: SummaryKind, max_tokens: int) -> dict[str, str]:
     """The bodies as text, so that the summary has at most ``max_tokens`` (characters / 4).
 
-    Below what the headings alone take, these are what is written.
+    Below what the headings alone take, these are what is written. What is vital goes last.
     """
     room = min(max_tokens, MOST_TOKENS) * CHARACTERS_PER_TOKEN
-    for body in bodies.values():
-        while len(body.lines) > _MOST_LINES:
+    for title, body in bodies.items():
+        while len(body.lines) > (_MOST_RULES if title == sections.CONSTRAINTS.title else _MOST_LINES):
             body.drop_least()
     texts = {title: body.text for title, body in bodies.items()}
     total = codec.utf16_length(sections.render(texts, kind))
     while total > room and any(texts.values()):
-        title = max(texts, key=lambda one: codec.utf16_length(texts[one]) / _share(one))
+        droppable = [title for title, body in bodies.items() if body.least < _VITAL]
+        title = max(
+            droppable or texts, key=lambda one: codec.utf16_length(texts[one]) / _share(one)
+        )
         before = codec.utf16_length(texts[title])
         bodies[title].drop_least()
         texts[title] = bodies[title].text
@@ -135,19 +146,19 @@ def _share(title: str) -> int:
 
 
 def _goals(notes: Notes, body: Body) -> None:
-    """The newest wish first, then the first one, then what came between."""
+    """The newest wish first, then the first one in its own words, then what came between."""
     goals = notes.goals
     kept = [
         goal for at, goal in enumerate(goals) if at in (0, len(goals) - 1) or not goal.is_question
     ]
     if len(kept) < 2:
         for goal in kept:
-            body.add(goal.text, _VITAL)
+            body.add(goal.words or goal.line(_LONGEST_GOAL), _VITAL)
         return
-    body.add(NOW + kept[-1].text, _VITAL)
-    body.add(FIRST + kept[0].text, _HIGH)
+    body.add(NOW + kept[-1].line(_LONGEST_GOAL), _NEWEST)
+    body.add(FIRST + (kept[0].words or kept[0].line(_LONGEST_GOAL)), _VITAL)
     for goal in kept[1:-1]:
-        body.add(EARLIER_GOAL + goal.text, _LOW)
+        body.add(EARLIER_GOAL + goal.line(_LONGEST_PAST_GOAL), _LOW)
 
 
 def _done(notes: Notes, body: Body) -> None:
@@ -176,10 +187,10 @@ def _in_progress(notes: Notes, body: Body) -> None:
     if not notes.answered and notes.goals:
         doing = notes.attempts[-1:]
         latest = doing and doing[0].at > notes.goals[-1].at
-        body.add(NOT_ANSWERED + notes.goals[-1].text, _HIGH)
+        body.add(NOT_ANSWERED + notes.goals[-1].line(_LONGEST_PAST_GOAL), _HIGH)
         body.add(UNDER_WAY + doing[0].text if latest else "", _HIGH)
         for command in list(notes.progress.tried)[-2:]:
-            body.add(f"Begun, outcome unknown: {command}")
+            body.add(UNKNOWN + command)
     body.add_all(notes.unfinished, _HIGH)
 
 
@@ -251,8 +262,9 @@ def _named(body: Body, label: str, names: Sequence[str]) -> None:
 def _turn(notes: Notes, bodies: dict[str, Body]) -> None:
     request = bodies[sections.REQUEST.title]
     for goal in notes.goals:
-        request.add(goal.text, _VITAL)
-    request.add_all(notes.rules, _HIGH)
+        request.add(goal.words or goal.line(_LONGEST_GOAL), _VITAL)
+    for rule in notes.rules:
+        request.add(RULE + rule.text, _HIGH)
     _done(notes, bodies[sections.DONE_SO_FAR.title])
     rest = bodies[sections.REST.title]
     _blocked(notes, rest)

@@ -15,6 +15,7 @@ from branchline.summaries.offline.progress import Progress
 from branchline.summaries.offline.wording import (
     LONGEST_STATEMENT,
     code_in,
+    core,
     features,
     joined,
     paths_in,
@@ -29,6 +30,8 @@ EARLIER_GOAL: Final = "Then: "
 NOT_ANSWERED: Final = "Not answered yet: "
 UNDER_WAY: Final = "Under way: "
 """What goes before a goal, or before what was begun, in the text of a summary."""
+UNKNOWN: Final = "Begun, outcome unknown: "
+"""What goes before a command whose result is not there."""
 _LABEL = re.compile(rf"(?:{NOW}|{FIRST}|{EARLIER_GOAL}|{NOT_ANSWERED}|{UNDER_WAY})+")
 
 MAX_KEPT: Final = 40
@@ -36,6 +39,14 @@ MAX_KEPT: Final = 40
 _SAME = 0.75  # shared features (Jaccard) from which one statement takes the place of another
 _SAME_CORRECTED = 0.3  # the same where the speaker corrects himself
 _COVERED = 0.6  # the part of a step's features that a result must name to finish it
+_NAMED = 0.7  # the part of a clause that a step must hold to be what the clause says is done
+_CLAUSE = re.compile(r"[,;:\uff0c\uff1b\uff1a、—–]\s*")
+_NEXT_NUMBER = re.compile(
+    r"\s*(,|and|und|&|\+|和|、|と|及|to|bis|-|–|\uff5e|〜|到|至)\s*(?:and\s|und\s)?"
+    r"(?:steps?\s|schritte?\s|第|步骤\s*|ステップ\s*|手順\s*)?(\d{1,2})\b",
+    re.IGNORECASE,
+)
+_UP_TO = frozenset({"to", "bis", "-", "–", "\uff5e", "〜", "到", "至"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +66,23 @@ class Statement:
 
 @dataclass(slots=True)
 class Goal:
-    """A wish: the sentences of one message that ask for something."""
+    """A wish.
+
+    Attributes:
+        wishes: the sentences of one message that ask for something.
+        at: the index of the message, or `EARLIER`.
+        is_question: whether it asks for an answer and nothing else.
+        words: the whole message, see `wording.whole`; only of the first wish of all.
+    """
 
     wishes: list[Statement]
     at: int
     is_question: bool = False
+    words: str = ""
 
-    @property
-    def text(self) -> str:
-        """The wish as one line."""
-        return prose(joined(one.text for one in self.wishes), 400)
+    def line(self, limit: int) -> str:
+        """The wish as one line of at most ``limit`` characters."""
+        return prose(joined(one.text for one in self.wishes), limit)
 
 
 @dataclass(slots=True)
@@ -107,11 +125,14 @@ class Notes:
     names: Names = field(default_factory=Names)
 
     def retract(self) -> None:
-        """Drop the newest wish and what was chosen and planned for it."""
+        """Drop the newest wish, unless it is the first, and what was chosen and planned for it."""
         if self.goals:
-            dropped = self.goals.pop()
+            dropped = self.goals[-1]
+            if len(self.goals) > 1:
+                self.goals.pop()
             self.choices = [one for one in self.choices if one.at < dropped.at]
             self.intents = []
+            self.unfinished = []
             if self.plan_at >= dropped.at:
                 self.plan = []
 
@@ -142,10 +163,11 @@ class Notes:
 
     def turn_down(self, sentence: str) -> None:
         """Take out what is about something that the sentence turns down."""
-        step = CUES.step.search(sentence)
-        if step and CUES.skipped.search(sentence):
-            number = int(next(group for group in step.groups() if group))
-            self.plan = [one for one in self.plan if self.step_numbers.get(one.text) != number]
+        numbers = _step_numbers(sentence)
+        if numbers and CUES.skipped.search(sentence):
+            self.plan = [
+                one for one in self.plan if self.step_numbers.get(one.text) not in numbers
+            ]
             return
         terms = turned_down(sentence)
         if not terms:
@@ -173,10 +195,7 @@ class Notes:
     def settle(self, results: Iterable[Statement]) -> None:
         """Finish the steps that results name."""
         for result in results:
-            numbers = {
-                int(next(group for group in match.groups() if group))
-                for match in CUES.step.finditer(result.text)
-            }
+            numbers = _step_numbers(result.text)
             self.finish(
                 [
                     step
@@ -185,10 +204,21 @@ class Notes:
                     or _covers(result.about, step.about)
                 ]
             )
+            for clause in _CLAUSE.split(result.text):
+                self._settle_named(clause)
             self.unfinished = [
                 one for one in self.unfinished if not _covers(result.about, one.about)
             ]
             self.intents = [one for one in self.intents if not _covers(result.about, one.about)]
+
+    def _settle_named(self, clause: str) -> None:
+        """Finish the one step, if it is one, that holds nearly all that a clause says is done."""
+        about = core(clause)
+        if len(about) < 2 or not CUES.done.search(clause) or CUES.open.search(clause):
+            return
+        named = [one for one in self.plan if len(about & core(one.text)) >= _NAMED * len(about)]
+        if len(named) == 1:
+            self.finish(named)
 
     def intend(self, sentences: Iterable[str], at: int) -> None:
         """What the assistant will do next, in place of what it said so before.
@@ -197,7 +227,12 @@ class Notes:
         """
         new = [statement(one, at) for one in sentences]
         self.intents = [
-            one for one in new if not any(_covers(one.about, step.about) for step in self.plan)
+            one
+            for one in new
+            if not any(
+                _covers(one.about, step.about) and _covers(step.about, one.about)
+                for step in self.plan
+            )
         ]
 
     def finish(self, steps: list[Statement]) -> None:
@@ -209,14 +244,14 @@ class Notes:
 
     def settle_by_calls(self) -> None:
         """Finish the steps whose file was edited or whose command succeeded since the plan."""
-        edits = self.progress.edits
         commands = self.progress.commands.values()
         files = [set(code_in(one.text)) | set(paths_in(one.text)) for one in self.plan]
         named = [path for paths in files for path in paths]
         done = []
         for step, quoted in zip(self.plan, files, strict=True):
+            since = max(step.at, 0)
             by_edit = any(
-                path in edits and edits[path].at >= max(step.at, 0) and named.count(path) == 1
+                named.count(path) == 1 and self.progress.last_change(path) >= since
                 for path in quoted
             )
             by_command = any(
@@ -263,6 +298,20 @@ def _shared(one: frozenset[str], other: frozenset[str]) -> float:
 
 def _covers(result: frozenset[str], step: frozenset[str]) -> bool:
     return bool(step) and len(result & step) >= _COVERED * len(step)
+
+
+def _step_numbers(sentence: str) -> set[int]:
+    """The numbers of the steps that a sentence names: "steps 1, 2 and 4", "Schritte 1 bis 3"."""
+    numbers: set[int] = set()
+    for match in CUES.step.finditer(sentence):
+        last = int(next(group for group in match.groups() if group))
+        numbers.add(last)
+        end = match.end()
+        while more := _NEXT_NUMBER.match(sentence, end):
+            number, end = int(more[2]), more.end()
+            numbers.update(range(last, number) if more[1].lower() in _UP_TO else (), (number,))
+            last = number
+    return numbers
 
 
 def turned_down(sentence: str) -> list[frozenset[str]]:

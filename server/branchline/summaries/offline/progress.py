@@ -168,6 +168,17 @@ class Progress:
         commands = (one.at for one in self.commands.values())
         return max((*edits, *commands), default=-1)
 
+    def last_change(self, path: str) -> int:
+        """When a file was last edited, or made by a command: the message's index, or -1."""
+        edits = [one.at for one in self.edits.values() if _is_same(one.path, path)]
+        made = [
+            one.at
+            for one in self.commands.values()
+            for run in runs_in(one.text)
+            if run.makes_files and any(_is_same(name, path) for name in run.arguments)
+        ]
+        return max((*edits, *made), default=-1)
+
     @property
     def last_failure(self) -> Failure | None:
         """The newest that was not mended."""
@@ -239,6 +250,12 @@ class Progress:
             else:
                 left.append(failure)
         self.failures = left
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Whether two paths may be of one file: the same, or one from the root and one from within."""
+    path, other = path.rstrip("/"), other.rstrip("/").removeprefix("./")
+    return path == other or (path.startswith("/") and path.endswith(f"/{other}"))
 
 
 def _output(content: Any) -> str:

@@ -21,13 +21,15 @@ from branchline.summaries.offline.notes import (
     turned_down,
     unlabelled,
 )
-from branchline.summaries.offline.wording import Line, features, said, sentences
+from branchline.summaries.offline.wording import Line, core, features, said, sentences, whole
 from branchline.tree.messages import failed, pair_results
 
 _LONGEST_SENTENCE = 1_000  # characters of a sentence that are looked at
 _MOST_WISHES = 12  # sentences of one message that count as what it asks for
 _SHORTEST_WISH = 10  # characters of a clause that can ask for something
 _SHORTEST_RESULT = 10  # characters of a result that says more than that there is one
+_SHORT = 60  # characters of a sentence that says one thing only
+_FEW = 4  # features below which what is left of a sentence asks for nothing
 _STALE_TURNS = 6  # requests after which a plan that nobody came back to is forgotten
 
 _QUESTION = re.compile(r"[?\uff1f]\W*$|(?:ですか|ますか|でしょうか|吗|呢)[。\W]*$")
@@ -44,9 +46,15 @@ _CONDITION = re.compile(
 )
 _PICK = re.compile(
     r"\W*(?:(?:option|variante?|nummer|number|nr\.?|the|plan|方案|选|第|案)\s*)?#?(\d)\s*"
-    r"(?:番|个|つ目|でお願いします|please|bitte|吧|で)?\W*",
+    r"(?:番|个|つ目|でお願いします|please|bitte|吧|で)?(?:[,;:\uff0c、。]\s*[^\W\d].*|\W*)",
     re.IGNORECASE,
 )
+_LAUGH = re.compile(r"哈哈|呵呵|[(\uff08]?笑[)\uff09。]|\b(?:lol|haha\w*|hehe\w*)\b|[:;]-?[)D]")
+_AND = re.compile(
+    r"^(?:(?:but|and|so|aber|und|also|但是?|而且|不过|でも|ただ|あと)(?:[\s,\uff0c、]+|(?=[^\x00-\x7f])))+",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(r"[:\uff1a]\W*$")
 
 
 def read(notes: Notes, messages: Sequence[Entry], *, assume_edits: bool) -> Notes:
@@ -99,28 +107,38 @@ class _Reader:
         notes.last_user = statement(" ".join(line.text for line in lines), at)
         notes.answered = False
         notes.broke_off = None
-        wishes: list[str] = []
-        self._pick(stated)
-        for sentence in stated:
-            if self._user_sentence(sentence, at):
-                wishes.append(sentence)
+        rules = _rules_below(lines)
+        is_picked = self._pick(stated)
+        self._refuse(stated)
+        wishes = [
+            one
+            for place, one in enumerate(stated)
+            if one not in rules
+            and self._user_sentence(one, at, may_ask=not (is_picked and place == 0))
+        ]
+        for rule in rules:
+            notes.add_rule(rule, at)
         notes.question = None
         if not wishes and not notes.goals:
             wishes = [one for one in stated if not CUES.acknowledged.search(one)]
         if wishes:
-            is_question = all(map(_is_question, wishes))
-            notes.goals.append(
-                Goal([statement(one, at) for one in wishes[:_MOST_WISHES]], at, is_question)
-            )
-            del notes.goals[1 : max(1, len(notes.goals) - MAX_KEPT)]
-            notes.requests_since_plan += 1
-            if notes.requests_since_plan > _STALE_TURNS and notes.plan_at != EARLIER:
-                notes.plan = []
-        steps = [line.text for line in lines if line.number]
+            self._wish(wishes, text, at)
+        steps = [line.text for line in lines if line.number and line.text not in rules]
         if len(steps) > 1:
             notes.set_plan(steps, at)
 
-    def _user_sentence(self, sentence: str, at: int) -> bool:
+    def _wish(self, wishes: Sequence[str], text: str, at: int) -> None:
+        notes = self.notes
+        made = [statement(one, at) for one in wishes[:_MOST_WISHES]]
+        is_question = all(_is_question(one) and not CUES.polite.search(one) for one in wishes)
+        words = "" if notes.goals else whole(text)
+        notes.goals.append(Goal(made, at, is_question, words))
+        del notes.goals[1 : max(1, len(notes.goals) - MAX_KEPT)]
+        notes.requests_since_plan += 1
+        if notes.requests_since_plan > _STALE_TURNS and notes.plan_at != EARLIER:
+            notes.plan = []
+
+    def _user_sentence(self, sentence: str, at: int, *, may_ask: bool) -> bool:
         """Take in one sentence of the user; say whether it is a wish."""
         notes = self.notes
         if CUES.consent.search(sentence) or CUES.acknowledged.search(sentence):
@@ -135,40 +153,54 @@ class _Reader:
         if CUES.works.search(sentence) and not (asks or troubled or is_rule):
             notes.progress.works()
             notes.complaints = []
-            if len(sentence) < 60:
+            if len(sentence) < _SHORT:
                 return False
-        if CUES.refusal.search(sentence) and not turned_down(sentence):
-            self._refuse_last_reply()
         if CUES.retracted.search(sentence):
             notes.retract()
-            if len(sentence) < 60:
+            if len(features(CUES.retracted.sub(" ", sentence))) < _FEW:
                 return False
+        rejects = bool(turned_down(sentence))
         notes.turn_down(sentence)
+        refuses = CUES.refusal.search(sentence) is not None
         lifted = CUES.lifted.search(serious) is not None and notes.lift(sentence)
         chosen = not asks and (
             CUES.choice.search(sentence) is not None
-            or (CUES.instead.search(sentence) is not None and bool(turned_down(sentence)))
+            or (rejects and (refuses or CUES.instead.search(sentence) is not None))
         )
         if chosen or lifted:
             notes.choose(sentence, at)
         if is_rule and not lifted:
-            notes.add_rule(sentence if serious == sentence else _without(serious), at)
-            return _asks_first(serious)
-        if serious != sentence and len(features(serious)) < 4:
+            rule = sentence if serious == sentence else _without(serious)
+            notes.add_rule(_AND.sub("", rule), at)
+            return may_ask and _asks_first(serious)
+        if serious != sentence and (len(features(serious)) < _FEW or _LAUGH.search(serious)):
             return False  # small talk and nothing else
+        if refuses and len(core(CUES.refusal.sub(" ", sentence))) < 2:
+            return False
         if troubled and not asks and self._last_reply_at != EARLIER:
             self._complain(sentence, at)
             return False
         if _MEASURED.search(sentence):
             keep(notes.facts, statement(sentence, at))
-        return not lifted
+        return may_ask and not lifted
 
-    def _pick(self, stated: Sequence[str]) -> None:
-        """Note the option that a short answer picks."""
+    def _pick(self, stated: Sequence[str]) -> bool:
+        """Note the option that a short answer picks, perhaps with a reason; say whether one does."""
         picked = _PICK.fullmatch(stated[0])
-        if picked and 0 < int(picked[1]) <= len(self._options):
-            option = self._options[int(picked[1]) - 1]
-            self.notes.choose(f"Chosen: {option}", self._last_reply_at + 1)
+        if picked is None or not 0 < int(picked[1]) <= len(self._options):
+            return False
+        option = self._options[int(picked[1]) - 1]
+        self.notes.choose(f"Chosen: {option}", self._last_reply_at + 1)
+        return True
+
+    def _refuse(self, stated: Iterable[str]) -> None:
+        """Drop what the last reply chose and planned, if the user says no to it as a whole."""
+        notes = self.notes
+        refused = any(CUES.refusal.search(one) for one in stated)
+        if refused and not any(map(turned_down, stated)):
+            notes.choices = [one for one in notes.choices if one.at != self._last_reply_at]
+            if notes.plan_at == self._last_reply_at:
+                notes.plan = []
 
     def _complain(self, sentence: str, at: int) -> None:
         """What the user says does not work: the last answer's results are void."""
@@ -176,12 +208,6 @@ class _Reader:
         notes.finished = [one for one in notes.finished if one.at != self._last_reply_at]
         keep(notes.complaints, statement(sentence, at))
         keep(notes.troubles, statement(sentence, at))
-
-    def _refuse_last_reply(self) -> None:
-        notes = self.notes
-        notes.choices = [one for one in notes.choices if one.at != self._last_reply_at]
-        if notes.plan_at == self._last_reply_at:
-            notes.plan = []
 
     # --- the assistant -----------------------------------------------------------------------
 
@@ -224,6 +250,7 @@ class _Reader:
         planned: list[str] = []
         results: list[Statement] = []
         unfinished: list[Statement] = []
+        reported = False
         for sentence in stated:
             is_plan = CUES.intent.search(sentence) is not None
             is_open = CUES.open.search(sentence) is not None
@@ -231,12 +258,15 @@ class _Reader:
             if _is_question(sentence):
                 notes.question = statement(sentence, at)
                 continue
+            if _LEAD.search(sentence):  # what it says stands below it
+                reported |= CUES.done.search(sentence) is not None
+                continue
             if CUES.choice.search(sentence) and not is_trouble:
                 notes.turn_down(sentence)
                 notes.choose(sentence, at)
             elif is_open and not is_plan:
                 unfinished.append(statement(sentence, at))
-            elif is_plan and not CUES.done.search(sentence):
+            elif is_plan and (is_open or not CUES.done.search(sentence)):
                 planned.append(sentence)
             elif CUES.done.search(sentence) and not is_trouble:
                 results.append(statement(sentence, at))
@@ -251,7 +281,9 @@ class _Reader:
             notes.set_plan(steps, at)
         if ends_turn:
             notes.intend(planned, at)
-            self._end_turn(results + self._result_items(lines, listed, results, at), unfinished)
+            if results or reported:
+                results += self._result_items(lines, listed, results, at)
+            self._end_turn(results, unfinished)
         elif stated:
             keep(notes.attempts, statement(stated[0], at))
 
@@ -259,8 +291,6 @@ class _Reader:
         self, lines: Sequence[Line], listed: set[int], results: Sequence[Statement], at: int
     ) -> list[Statement]:
         """The items below a "done", which need no word of their own that says so."""
-        if not results:
-            return []
         known = {one.text for one in results}
         items = [statement(line.text, at) for number, line in enumerate(lines)
                  if line.number is not None and number not in listed
@@ -281,7 +311,7 @@ class _Reader:
             if notes.progress.last_success > since:
                 notes.complaints = []
         else:  # answered, if not with a result
-            notes.begun = [one for one in notes.begun if unlabelled(one.text) == one.text]
+            notes.begun = []
         if results or unfinished:
             notes.unfinished = unfinished
 
@@ -302,7 +332,7 @@ class _Reader:
                 number += 1
             items = lines[start:number]
             boxed = [one for one in items if one.ticked is not None]
-            is_plan = bool(CUES.plan.search(lead) or CUES.intent.search(lead))
+            is_plan = any(cue.search(lead) for cue in (CUES.plan, CUES.intent, CUES.open))
             excluded = CUES.no_plan.search(lead) is not None and not is_plan
             numbered = all(one.number for one in items) and len(items) > 1
             if boxed:
@@ -318,6 +348,18 @@ class _Reader:
                 self._options = [one.text for one in items]
                 taken.update(range(start, number))
         return steps, taken
+
+
+def _rules_below(lines: Sequence[Line]) -> list[str]:
+    """The items of lists that are announced as rules."""
+    rules: list[str] = []
+    lead = ""
+    for line in lines:
+        if line.number is None:
+            lead = line.text if line.heading else (_sentences(line) or [""])[-1]
+        elif CUES.rules.search(lead):
+            rules += _sentences(line)
+    return rules
 
 
 def _sentences(line: Line) -> list[str]:
@@ -343,5 +385,4 @@ def _without(serious: str) -> str:
     """What is left of a sentence without its small talk: the clauses from the first rule on."""
     clauses = re.split(r"(?<=[,;\uff0c\uff1b、])\s*|\s+(?=but\b|aber\b)", serious)
     start = next((at for at, one in enumerate(clauses) if CUES.rule.search(one.strip())), 0)
-    rest = " ".join(clauses[start:]).strip(" ,;\uff0c\uff1b、")
-    return re.sub(r"^(?:but|and|aber|und|但是?|而且|でも|ただ)\s*", "", rest, flags=re.IGNORECASE)
+    return " ".join(clauses[start:]).strip(" ,;\uff0c\uff1b、")

@@ -20,6 +20,9 @@ LONGEST_STATEMENT: Final = 320
 """Characters of one sentence or item in a summary."""
 LONGEST_CODE: Final = 160
 """Characters of one quoted command, error or path."""
+LONGEST_WHOLE: Final = 3_000
+"""Characters of a message that is kept word for word."""
+_LONGEST_QUOTED: Final = 1_000  # characters of one code span in such a message
 _HEAD, _TAIL = 24_000, 8_000  # characters of one text that are looked at, at its two ends
 
 _REMOVED = re.compile(
@@ -39,7 +42,7 @@ _BACKTICKS = re.compile(r"`+")
 _MARKS = re.compile(r"(?:\s|#+(?=\s|#|$)|>|[-*+•·](?=\s)|\d{1,3}[.)](?=\s)|\[[ xX]\]|=+$|\|)+")
 _PATH = re.compile(
     r"(?<![\w`/.:@~-])(?:~?/|\.{1,2}/)?(?:[\w.@+-]{1,80}/){1,12}[\w.@+-]{0,80}\.[A-Za-z]\w{0,7}\b"
-    r"|(?<![\w`/.:@~-])(?:~?/|\.{1,2}/)(?:[\w.@+-]{1,80}/){0,12}[\w@+-][\w.@+-]{1,80}(?<![.])"
+    r"|(?<![\w`/.:@~-])(?:~?/|\.{1,2}/)(?:[\w.@+{}-]{1,80}/){0,12}[\w@+-][\w.@+-]{1,80}(?<![.])"
     r"|(?<![\w`/.:@~-])[\w-]{1,60}(?:\.[\w-]{1,20}){0,2}\.(?:py|pyi|ts|tsx|js|jsx|mjs|json|md|toml|ya?ml"
     r"|rs|go|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|lua|sh|sql|html|css|txt|csv|cfg|ini|lock|xml|vue"
     r"|proto|ipynb|env|log)\b(?!\()",
@@ -47,7 +50,9 @@ _PATH = re.compile(
 )
 _SENTENCE_END = re.compile(
     r"""(?<=[.!?…])(?<!\b[zZ]\.)(?<!\b[BbduDaA]\.)(?<!e\.g\.)(?<!i\.e\.)(?<!bzw\.)(?<!\bca\.)
-    (?<!\betc\.)(?<!\bvs\.)(?<!\bNr\.)["'”\u2019)\]]*\s+|(?<=[。\uff01\uff1f\uff1b])["”\u2019」』\uff09]*\s*""",
+    (?<!\betc\.)(?<!\bvs\.)(?<!\bNr\.)["'”\u2019)\]]*\s+|(?<=[。\uff01\uff1f\uff1b])["”\u2019」』\uff09]*\s*
+    | (?<=;)\s+ | (?<=[:;][)D(P])\s+ | (?<=[:;]-[)D(P])\s+ | (?<=[\U0001f300-\U0001faff])\s+
+    | (?<=,)\s+(?=(?:but|however|aber|jedoch|mais|pero)\b) | (?<=[,\uff0c])\s*(?=但|不过|可是)""",
     re.VERBOSE,
 )
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
@@ -60,6 +65,8 @@ _IRREGULAR = {
 }  # fmt: skip
 _WIDE_ENDS = "\u3002\uff01\uff1f\uff1b\u300d"
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_GRAMMAR = re.compile("[\u3041-\u309f已了的经都也还把给将和与在是]+")
+_ALONE = re.compile("[\u3400-\u9fff]|[\u30a0-\u30ff\uac00-\ud7af]+")
 _UNSPACED = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(rf"[{_CJK}]+|[^\W\d_{_CJK}](?:[^\W{_CJK}]|-)*")
 
@@ -92,40 +99,86 @@ def prose(text: str, limit: int = LONGEST_STATEMENT) -> str:
     """
     line = " ".join(_MARKS.sub("", one, count=1) if _MARKS.match(one) else one
                     for one in text.split("\n"))  # fmt: skip
-    line = _SPACES.sub(" ", line).strip()
+    return _cut(_made(_with_paths(line)), limit)
+
+
+def whole(text: str) -> str:
+    """A message word for word, as one line; what is pasted in it is quoted as code and shortened.
+
+    Of a message that is longer than `LONGEST_WHOLE` its beginning and its end are kept.
+    """
+    lines: list[str] = []
+    pasted: list[str] = []
+    fence = ""
+    for raw in (*excerpt(text).split("\n"), ""):
+        mark = _FENCE.match(raw)
+        if (fence and not mark) or (not fence and raw.lstrip().startswith(">")):
+            pasted.append(raw.lstrip(" \t>"))
+            continue
+        if pasted:
+            lines.append(code(" ".join(pasted)))
+            pasted = []
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        else:
+            heading = _HEADING.fullmatch(raw)
+            lines.append((heading[1] or heading[2]) if heading else raw.lstrip(" \t|"))
+    made = _made(_spans(" ".join((*lines, code(" ".join(pasted))))), _LONGEST_QUOTED)
+    if sum(len(part) for part, _ in made) <= LONGEST_WHOLE:
+        return "".join(part for part, _ in made).strip()
+    room = LONGEST_WHOLE - len(" … ")
+    head = _cut(made, room * 2 // 3).removesuffix("…")
+    tail = _cut([(part[::-1], is_code) for part, is_code in reversed(made)], room // 3)
+    return f"{head.rstrip()} … {tail.removesuffix('…')[::-1].lstrip()}"
+
+
+Parts = list[tuple[str, bool]]
+"""Parts of a line in order, and whether each is code."""
+
+
+def _made(spans: Iterable[tuple[str, bool]], longest_code: int = LONGEST_CODE) -> Parts:
+    """The parts as they may stand in a summary."""
+    return [(code(part, longest_code) if is_code else _safe(part), is_code)
+            for part, is_code in spans]  # fmt: skip
+
+
+def _cut(made: Parts, limit: int) -> str:
+    """The parts together, cut between words and outside code, with "…"."""
     parts: list[str] = []
     room = limit
-    for part, is_code in _spans(line):
-        made = code(part, LONGEST_CODE) if is_code else _safe(part)
-        if len(made) > room:
+    for part, is_code in made:
+        if len(part) > room:
             if not is_code:
-                cut = made[:room]
+                cut = part[:room]
                 word = cut if _UNSPACED.search(cut[-12:]) else cut.rpartition(" ")[0]
                 parts.append(re.sub(r"&(?:lt|l)?$", "", word).rstrip(" ,;:\uff0c、\uff1b\uff1a("))
             parts.append("…")
             break
-        parts.append(made)
-        room -= len(made)
+        parts.append(part)
+        room -= len(part)
     return "".join(parts).strip()
 
 
-def _spans(line: str) -> Iterator[tuple[str, bool]]:
-    """The parts of a line in order, and whether each is code: quoted as such, or a path."""
+def _spans(text: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a text in order, and whether each is quoted as code."""
+    line = _SPACES.sub(" ", text).strip()
     position = 0
     for span in _SPAN.finditer(line):
-        yield from _with_paths(line[position : span.start()])
+        yield line[position : span.start()], False
         yield span[2].strip(), True
         position = span.end()
-    yield from _with_paths(line[position:])
+    yield line[position:], False
 
 
 def _with_paths(text: str) -> Iterator[tuple[str, bool]]:
-    position = 0
-    for path in _PATH.finditer(text):
-        yield text[position : path.start()], False
-        yield path[0], True
-        position = path.end()
-    yield text[position:], False
+    """The same, where a path counts as code too."""
+    for part, is_code in _spans(text):
+        position = 0
+        for path in () if is_code else _PATH.finditer(part):
+            yield part[position : path.start()], False
+            yield path[0], True
+            position = path.end()
+        yield part[position:], is_code
 
 
 def _safe(text: str) -> str:
@@ -187,7 +240,10 @@ def said(text: str) -> list[Line]:
 
 
 def sentences(line: str) -> list[str]:
-    """The sentences of a line. Full stops inside code, paths and numbers end none."""
+    """The sentences of a line, and what stands against each other in one.
+
+    Full stops inside code, paths and numbers end none.
+    """
     spans = [(one.start(), one.end()) for one in _SPAN.finditer(line)]
     found: list[str] = []
     start = at = 0
@@ -199,7 +255,7 @@ def sentences(line: str) -> list[str]:
         found.append(line[start : end.end()].strip())
         start = end.end()
     found.append(line[start:].strip())
-    return [one for one in found if one]
+    return [one for one in (part.rstrip(",;\uff0c\uff1b") for part in found) if one]
 
 
 def joined(parts: Iterable[str]) -> str:
@@ -217,6 +273,20 @@ def features(text: str) -> frozenset[str]:
         if _UNSPACED.fullmatch(word):
             found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
         elif len(word) > 2 and word not in STOP_WORDS:
+            found.add(_stem(word))
+    return frozenset(found)
+
+
+def core(text: str) -> frozenset[str]:
+    """What a clause is about, word for word where they are set apart, else sign for sign.
+
+    Finer than `features`: endings and particles of Chinese and Japanese are no part of it.
+    """
+    found: set[str] = set()
+    for word in _WORD.findall(text.casefold()):
+        if _UNSPACED.fullmatch(word):
+            found.update(_ALONE.findall(_GRAMMAR.sub(" ", word)))
+        elif word not in STOP_WORDS:
             found.add(_stem(word))
     return frozenset(found)
 

@@ -16,14 +16,23 @@ GERMAN: Final = Language(
         | \bbleib(?:t|en)\b(?!\s(?:stehen|hängen)) | \bunverändert\b
         | \b(?:auf\skeinen\sfall|unbedingt|zwingend|verboten|tabu|nicht\serlaubt)\b
         | \b(?:höchstens|mindestens|maximal)\b
-        | (?:^|[,;:–]\s*)(?:bitte\s)?(?:kein(?:e|en)?\s(?!Problem|Ahnung|Sorge|Eile|Frage)|nur\b
-        |ohne\b
-          |vermeide)
+        | (?:^|[,;:–]\s*)(?:(?:aber|und|also|dann|bitte)\s)*
+          (?:kein(?:e|en)?\s(?!Problem|Ahnung|Sorge|Eile|Frage)|nur\b|ohne\b|vermeide)
+        | (?:^|[,;:–]\s*)(?:(?:aber|und|also|dann|bitte)\s)*
+          (?:fass|rühr|änder|lösch|verwend|benutz|nutz|nimm|mach|schreib|leg|verschieb|entfern|bau
+          |stell|pack|push|committe|überschreib|lade|lad|gib|lass)(?:e|t|en)?\b
+          [^.!?]{0,60}\b(?:nicht|nichts|nie|niemals|kein\w*)\b
         | \bnicht\s(?:ändern|anfassen|verändern|löschen|verwenden|benutzen|umbenennen|anrühren
           |committen|überschreiben|nutzen|mehr\sals)\b
         | \bin\sRuhe\b | \büberall\b | \bbitte\s(?:nur|auf|in|mit|ohne)\b
         | \bachte\b | \bstell\w*\b.*\bsicher\b | \b(?:Vorgabe|Regel)\sist\b
     """,
+    rules=r"""
+        \b(?:Regeln?|Vorgaben?|Bedingungen?|Anforderungen?|Einschränkungen?|Randbedingungen?
+        |Konventionen)\b[^:]{0,40}:?\W*$
+        | \b(?:beachte\w*|wichtig|achte\w*)\b[^:]{0,40}:\W*$
+    """,
+    polite=r"\b(?:kannst|könntest|könnt|könntet|würdest|magst|können|könnten)\s(?:du|ihr|Sie|wir)\b",
     small_talk=r"""
         \b(?:ich\s)?muss\s(?:ich\s)?(?:schon\s|jetzt\s)?(?:sagen|zugeben|gestehen
           |los|weg|gehen)\b
@@ -61,15 +70,15 @@ GERMAN: Final = Language(
     corrected=r"\b(?:eigentlich|Korrektur|ich\smeinte|Quatsch|besser\sgesagt)\b",
     refusal=r"^\W*(?:nein|falsch|stopp?|so\snicht|nö)\b",
     consent=r"""
-        ^\W*(?:ja|gerne?|einverstanden|mach\sdas|in\sOrdnung|genau|okay|ok)
-        (?:[\s,]+(?:bitte|gerne?|mach\sdas|danke))*\W*$
+        ^\W*(?:ja|gerne?|einverstanden|mach\sdas|in\sOrdnung|genau|okay|ok|leg\slos|klingt\sgut)
+        (?:[\s,]+(?:bitte|gerne?|mach\sdas|danke|leg\slos|so))*\W*$
     """,
     acknowledged=r"""
         ^\W*(?:(?:vielen|herzlichen|besten)\s)?(?:danke?|super|prima|gut|passt|perfekt|klasse|toll
         |weiter|mach\sweiter|sehr\s(?:gut|schön)|schön|hallo|moin|guten\s(?:Morgen|Tag)
         |gute\sArbeit)
-        (?:[\s,]+(?:dir|schön|sehr|gut|für|die|das|Arbeit|Hilfe|gemacht|so|wie|immer|weiter
-        |bitte))*\W*$
+        (?:\W+(?:dir|dank|schön|sehr|gut|für|die|das|Arbeit|Hilfe|gemacht|so|wie|immer|weiter
+        |bitte|danke|super|prima|passt|perfekt|mach))*\W*$
     """,
     works=r"""
         \b(?:funktioniert|läuft|klappt|geht)\s(?:es\s)?(?:jetzt|nun|wieder|alles)\b

@@ -13,7 +13,9 @@ class Language:
 
     Attributes:
         rule: a demand, a ban, a preference, a plain statement of what stays as it is.
+        rules: a list below this is of rules.
         small_talk: phrases with such words that demand nothing; cut out before `rule` is tried.
+        polite: a question that asks for something to be done.
         choice: something is chosen.
         rejected: something is turned down; its groups are what.
         instead: a choice that takes the place of the one before, whatever that was.
@@ -37,7 +39,9 @@ class Language:
     """
 
     rule: str
+    rules: str
     small_talk: str
+    polite: str
     choice: str
     rejected: str
     instead: str
