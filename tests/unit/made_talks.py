@@ -1,5 +1,6 @@
 """Conversations made by hand for the tests of the offline summaries."""
 
+import re
 from typing import Any
 
 from branchline.entries import Entry
@@ -106,8 +107,9 @@ def request(
 
 
 def in_short(body: str) -> list[str]:
-    """The lines of a section without their marks."""
-    return [line.lstrip("-0123456789. ") for line in body.splitlines()]
+    """The lines of a section without their marks, and without the numbers steps had in the plan."""
+    lines = (line.lstrip("-0123456789. ") for line in body.splitlines())
+    return [re.sub(r"^\(step \d+\) ", "", line) for line in lines]
 
 
 def english() -> Talk:

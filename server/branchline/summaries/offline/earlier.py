@@ -11,10 +11,16 @@ from typing import Final
 from branchline.summaries import sections
 from branchline.summaries.offline.names import see
 from branchline.summaries.offline.notes import (
+    BEFORE_ALL,
+    BRIDGE,
+    BRIDGE_REQUEST,
     EARLIER,
     MAX_KEPT,
+    NOT_ANSWERED,
     NOW,
+    REPORTED,
     UNDER_WAY,
+    WORKED_ON,
     Goal,
     Notes,
     Statement,
@@ -22,6 +28,8 @@ from branchline.summaries.offline.notes import (
     statement,
     unlabelled,
 )
+from branchline.summaries.offline.progress import CALLING, EDITING, REPLYING
+from branchline.summaries.offline.reading import read_request
 from branchline.summaries.offline.wording import (
     code,
     code_in,
@@ -33,15 +41,23 @@ from branchline.summaries.offline.wording import (
 from branchline.tree.chat import BRANCH_INTRODUCTION
 
 WAITING: Final = "The user has to answer: "
+CHOOSING: Final = "The user has to choose: "
 PLANNED: Final = "Planned: "
 DECIDED: Final = "Decided: "
 RULE: Final = "To keep to: "
 NAMED: Final = {"paths": "Paths: ", "identifiers": "Names: ", "urls": "URLs: "}
 """The lines of names, by attribute of `Names`; written by `layout` and read back here."""
 MENDED: Final = "Errors met and mended: "
+ABORTED: Final = "The last reply was aborted"
 
-_ITEM = re.compile(r"[-*+]\s|\d{1,2}[.)]\s")
-_FAILED = re.compile(r"(`+).+?\1 failed\b")
+_ITEM = re.compile(r"[-*+]\s+|\d{1,2}[.)]\s+")
+_STEP = re.compile(r"\(step (\d{1,2})\) ")
+_OPTION = re.compile(r"(?:^|; )\d\) ")
+_CHANGED = re.compile(r"(Wrote|Edited|Deleted) (`+ ?.+? ?`+)(?: \((\d+) times\))?")
+_RAN = re.compile(r"Ran ((`+) ?.+? ?\2)(?!`)(?:: (`+.+`+))?")
+_FAILED = re.compile(
+    rf"(?:{EDITING}|{CALLING})?(`+).+?\1(?: of (`+).+?\2)? failed\b|{REPLYING} failed\b"
+)
 _LONGEST_ITEM = 1_200  # characters of an item that is taken over
 _BRANCH_ITEMS = 4  # items of one section that are taken over from one branch summary
 _BRANCH_TITLE = 120  # characters of a branch's goal in the line about it
@@ -50,6 +66,7 @@ _BRANCH_TITLE = 120  # characters of a branch's goal in the line about it
 def take_previous(notes: Notes, text: str) -> None:
     """Take in the summary that is to be updated, or a compaction on a branch."""
     checkpoint, bridges = sections.split_bridges(sections.strip_file_lists(text))
+    notes.replied = True
     if checkpoint.strip():
         _take_checkpoint(notes, checkpoint)
     for bridge in bridges:
@@ -63,46 +80,103 @@ def _take_checkpoint(notes: Notes, text: str) -> None:
         return
 
     def items(section: sections.Section) -> list[Statement]:
-        return _items(parsed.get(section.title, ""))
+        return _items(parsed.get(section.title, ""), EARLIER)
 
     _take_goals(notes, _lines(parsed.get(sections.GOAL.title, "")))
     notes.rules += items(sections.CONSTRAINTS)
-    notes.finished += items(sections.PROGRESS) + items(sections.DONE)
+    for one in items(sections.PROGRESS) + items(sections.DONE):
+        _take_done(notes, one)
     for one in items(sections.IN_PROGRESS):
-        is_begun = unlabelled(one.text) != one.text
-        (notes.begun if is_begun else notes.unfinished).append(one)
+        if one.text.startswith(NOT_ANSWERED):
+            notes.begun.append(one)
+            notes.answered = False
+        elif one.text.startswith(UNDER_WAY):
+            notes.attempts.append(statement(one.text.removeprefix(UNDER_WAY), EARLIER))
+        else:
+            notes.unfinished.append(one)
     for one in items(sections.BLOCKED):
-        notes.progress.seed(one.text, code_in(one.text))
+        _take_blocked(notes, one)
     notes.choices += items(sections.DECISIONS)
-    notes.plan += [one for one in items(sections.NEXT_STEPS) if not one.text.startswith(WAITING)]
+    _take_steps(notes, [one.text for one in items(sections.NEXT_STEPS)])
     for one in items(sections.CONTEXT):
         _take_context(notes, one)
 
 
 def _take_bridge(notes: Notes, text: str) -> None:
-    """Take in the beginning of a turn: what it was asked to do is the newest goal."""
+    """Take in the beginning of a turn, which came after all that the checkpoint tells of.
+
+    Its request is read like any message of the user, and its deeds settle what was open.
+    """
     parsed = sections.parse(text, "turnPrefix").sections
     if not parsed:
-        notes.context += [statement(line.text, EARLIER) for line in said(text)][:20]
+        notes.context += [statement(line.text, BRIDGE) for line in said(text)][:20]
         return
     asked = _lines(parsed.get(sections.REQUEST.title, ""))
-    notes.rules += [statement(one.removeprefix(RULE), EARLIER) for one in asked
-                    if one.startswith(RULE)]  # fmt: skip
-    for one in asked:
-        if not one.startswith(RULE):
-            _take_goal(notes, one)
-    notes.finished += _items(parsed.get(sections.DONE_SO_FAR.title, ""))
-    for one in _items(parsed.get(sections.REST.title, "")):
+    read_request(notes, [one for one in asked if not one.startswith(RULE)], BRIDGE_REQUEST)
+    for rule in asked:
+        if rule.startswith(RULE):
+            notes.add_rule(rule.removeprefix(RULE), BRIDGE_REQUEST)
+    done = _items(parsed.get(sections.DONE_SO_FAR.title, ""), BRIDGE)
+    notes.settle([one for one in done if not _take_done(notes, one)])
+    planned: list[str] = []
+    for one in _items(parsed.get(sections.REST.title, ""), BRIDGE):
         if one.text.startswith(UNDER_WAY):
-            notes.begun.append(one)
+            notes.attempts.append(statement(one.text.removeprefix(UNDER_WAY), BRIDGE))
         elif one.text.startswith(PLANNED):
-            notes.plan.append(statement(one.text.removeprefix(PLANNED), EARLIER))
+            planned.append(one.text.removeprefix(PLANNED))
         elif one.text.startswith(DECIDED):
-            notes.choices.append(statement(one.text.removeprefix(DECIDED), EARLIER))
-        elif _FAILED.match(one.text):
-            notes.progress.seed(one.text, code_in(one.text))
-        else:
+            notes.choices.append(statement(one.text.removeprefix(DECIDED), BRIDGE))
+        elif not _take_blocked(notes, one, only_known=True):
             _take_context(notes, one)
+    steps = [one for one in planned if _STEP.match(one)]
+    if steps:
+        _take_steps(notes, steps, BRIDGE)
+    notes.intend([one for one in planned if one not in steps], BRIDGE)
+
+
+def _take_done(notes: Notes, one: Statement) -> bool:
+    """Take in what is finished; say whether it is an edit or a command of ours."""
+    if changed := _CHANGED.fullmatch(one.text):
+        path = code_in(changed[2])[0]
+        notes.progress.seed_edit(path, changed[1], int(changed[3] or 1), one.at)
+    elif ran := _RAN.fullmatch(one.text):
+        notes.progress.seed_command(code_in(ran[1])[0], ran[3] or "", one.at)
+    else:
+        keep(notes.finished, one)
+        return False
+    return True
+
+
+def _take_blocked(notes: Notes, one: Statement, *, only_known: bool = False) -> bool:
+    """Take in what stood in the way; say whether it was taken.
+
+    ``only_known``: only the lines that we write.
+    """
+    if one.text.startswith(REPORTED):
+        told = one.text.removeprefix(REPORTED)
+        is_worked_on = told.endswith(WORKED_ON)
+        at = BEFORE_ALL if is_worked_on else one.at
+        keep(notes.complaints, statement(told.removesuffix(WORKED_ON), at))
+    elif one.text != ABORTED and (not only_known or _FAILED.match(one.text)):
+        notes.progress.seed_failure(one.text, code_in(one.text), one.at)
+    return one.text.startswith((REPORTED, ABORTED)) or _FAILED.match(one.text) is not None
+
+
+def _take_steps(notes: Notes, lines: Sequence[str], at: int = EARLIER) -> None:
+    """Take in next steps, under the numbers they had where they were planned."""
+    steps: list[str] = []
+    numbers: list[int] = []
+    is_marked = any(map(_STEP.match, lines))
+    for printed, line in enumerate(lines, 1):
+        if line.startswith(WAITING):
+            notes.question = statement(line.removeprefix(WAITING), at)
+        elif line.startswith(CHOOSING):
+            notes.options = _OPTION.split(line.removeprefix(CHOOSING))[1:]
+        else:
+            mark = _STEP.match(line)
+            steps.append(line[mark.end() :] if mark else line)
+            numbers.append(int(mark[1]) if mark else 0 if is_marked else printed)
+    notes.set_plan(steps, at, numbers)
 
 
 def take_branch(notes: Notes, text: str) -> None:
@@ -116,7 +190,7 @@ def take_branch(notes: Notes, text: str) -> None:
         return
 
     def items(section: sections.Section) -> list[Statement]:
-        return _items(parsed.get(section.title, ""))
+        return _items(parsed.get(section.title, ""), EARLIER)
 
     goal = " ".join(unlabelled(one.text) for one in items(sections.GOAL)[:1])
     why = " ".join(one.text for one in items(sections.WHY_LEFT)[:3])
@@ -162,9 +236,9 @@ def _take_context(notes: Notes, one: Statement) -> None:
     notes.context.append(one)
 
 
-def _items(body: str) -> list[Statement]:
+def _items(body: str, at: int) -> list[Statement]:
     """The items of a section as statements."""
-    made = (statement(one, EARLIER, _LONGEST_ITEM) for one in _lines(body)[:MAX_KEPT])
+    made = (statement(one, at, _LONGEST_ITEM) for one in _lines(body)[:MAX_KEPT])
     return [one for one in made if one.text]
 
 

@@ -4,22 +4,32 @@ Lines are dropped whole, never cut: in each section the least important first, o
 oldest, and first in the section that is the most over its share. The headings always stay.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from branchline import codec
 from branchline.summaries import sections
-from branchline.summaries.offline.earlier import DECIDED, MENDED, NAMED, PLANNED, RULE, WAITING
+from branchline.summaries.offline.earlier import (
+    ABORTED,
+    CHOOSING,
+    DECIDED,
+    MENDED,
+    NAMED,
+    PLANNED,
+    RULE,
+    WAITING,
+)
 from branchline.summaries.offline.names import Seen, most_used
 from branchline.summaries.offline.notes import (
     EARLIER_GOAL,
     FIRST,
     NOT_ANSWERED,
     NOW,
+    REPORTED,
     UNDER_WAY,
     UNKNOWN,
+    WORKED_ON,
     Notes,
     Statement,
 )
@@ -31,7 +41,7 @@ from branchline.tree.tokens import CHARACTERS_PER_TOKEN
 MOST_TOKENS: Final = 2_000
 """The longest offline summary, however much is allowed."""
 
-_NEWEST, _VITAL, _HIGH, _MIDDLE, _LOW = 5, 4, 3, 2, 1
+_NEWEST, _VITAL, _HIGH, _MIDDLE, _LOW, _LEAST = 5, 4, 3, 2, 1, 0
 _SHARES: Final = {
     sections.GOAL.title: 4,
     sections.CONSTRAINTS.title: 4,
@@ -49,7 +59,6 @@ _MOST_LINES: Final = 14
 _MOST_RULES: Final = 30
 _LONGEST_GOAL: Final = 800  # characters of the newest wish
 _LONGEST_PAST_GOAL: Final = 300  # the same of one that came between
-_OWN_LINE = re.compile(r"(?:Wrote|Edited|Deleted|Ran) (`+ ?.+? ?`+)")
 
 
 @dataclass(slots=True)
@@ -121,7 +130,9 @@ def fitted(bodies: dict[str, Body], kind: SummaryKind, max_tokens: int) -> dict[
     """
     room = min(max_tokens, MOST_TOKENS) * CHARACTERS_PER_TOKEN
     for title, body in bodies.items():
-        while len(body.lines) > (_MOST_RULES if title == sections.CONSTRAINTS.title else _MOST_LINES):
+        while len(body.lines) > (
+            _MOST_RULES if title == sections.CONSTRAINTS.title else _MOST_LINES
+        ):
             body.drop_least()
     texts = {title: body.text for title, body in bodies.items()}
     total = codec.utf16_length(sections.render(texts, kind))
@@ -163,32 +174,30 @@ def _goals(notes: Notes, body: Body) -> None:
 
 def _done(notes: Notes, body: Body) -> None:
     """What earlier summaries and the assistant say is finished, then files and commands."""
-    paths = {code(path) for path in notes.progress.edits}
-    commands = {code(command) for command in notes.progress.commands}
-    for one in notes.finished:
-        own = _OWN_LINE.match(one.text)
-        if own is None or own[1] not in paths | commands:
-            body.add(one.text, _MIDDLE if own is None else _LOW)
+    body.add_all(notes.finished)
     _edits(notes, body)
     for command in notes.progress.commands.values():
         line = f"Ran {code(command.text)}"
         body.add(f"{line}: {command.result}" if command.result else line,
-                 _MIDDLE if command.result else _LOW)  # fmt: skip
+                 _MIDDLE if command.result else _LEAST)  # fmt: skip
 
 
 def _edits(notes: Notes, body: Body) -> None:
     for edit in notes.progress.edits.values():
         times = f" ({edit.times} times)" if edit.times > 1 else ""
-        body.add(f"{edit.verb} {code(edit.path)}{times}", _MIDDLE)
+        body.add(f"{edit.verb} {code(edit.path)}{times}", _LOW)
 
 
 def _in_progress(notes: Notes, body: Body) -> None:
     body.add_all(notes.begun)
     if not notes.answered and notes.goals:
-        doing = notes.attempts[-1:]
-        latest = doing and doing[0].at > notes.goals[-1].at
-        body.add(NOT_ANSWERED + notes.goals[-1].line(_LONGEST_PAST_GOAL), _HIGH)
-        body.add(UNDER_WAY + doing[0].text if latest else "", _HIGH)
+        newest = notes.goals[-1]
+        text, at = newest.line(_LONGEST_PAST_GOAL), newest.at
+        if notes.asked is not None:
+            text, at = notes.asked.text, notes.asked.at
+        body.add(NOT_ANSWERED + text, _HIGH)
+        for attempt in notes.attempts[-1:]:
+            body.add(UNDER_WAY + attempt.text if attempt.at >= at else "", _HIGH)
         for command in list(notes.progress.tried)[-2:]:
             body.add(UNKNOWN + command)
     body.add_all(notes.unfinished, _HIGH)
@@ -197,9 +206,9 @@ def _in_progress(notes: Notes, body: Body) -> None:
 def _blocked(notes: Notes, body: Body) -> None:
     _failures(notes, body)
     for one in notes.complaints:
-        body.add(f"The user reports: {one.text}", _HIGH)
+        body.add(REPORTED + one.text + (WORKED_ON if notes.worked_on(one) else ""), _HIGH)
     if notes.broke_off == "aborted":
-        body.add("The last reply was aborted")
+        body.add(ABORTED)
 
 
 def _failures(notes: Notes, body: Body) -> None:
@@ -230,9 +239,19 @@ def _why_left(notes: Notes, body: Body) -> None:
 
 def _next_steps(notes: Notes, body: Body) -> None:
     body.add_all(notes.intents, _HIGH)
-    body.add_all(notes.plan, _HIGH)
+    for step in notes.plan:
+        body.add(_step(notes, step, len(body.lines) + 1), _HIGH)
+    if notes.options:
+        options = "; ".join(f"{at}) {prose(one)}" for at, one in enumerate(notes.options, 1))
+        body.add(CHOOSING + options, _VITAL)
     if notes.question is not None:
         body.add(WAITING + notes.question.text, _VITAL)
+
+
+def _step(notes: Notes, step: Statement, printed: int = 0) -> str:
+    """A step, with the number it had where it was planned if another is printed before it."""
+    number = notes.step_numbers.get(step.text, 0)
+    return step.text if number in (0, printed) else f"(step {number}) {step.text}"
 
 
 def _context(notes: Notes, body: Body, instructions: str | None) -> None:
@@ -270,8 +289,10 @@ def _turn(notes: Notes, bodies: dict[str, Body]) -> None:
     _blocked(notes, rest)
     for one in notes.attempts[-1:]:
         rest.add(UNDER_WAY + one.text, _HIGH)
-    for step in (*notes.intents, *notes.plan):
+    for step in notes.intents:
         rest.add(PLANNED + step.text, _HIGH)
+    for step in notes.plan:
+        rest.add(PLANNED + _step(notes, step), _HIGH)
     for choice in notes.choices:
         rest.add(DECIDED + choice.text)
     _context(notes, rest, None)

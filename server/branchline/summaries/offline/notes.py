@@ -22,16 +22,26 @@ from branchline.summaries.offline.wording import (
     prose,
 )
 
-EARLIER: Final = -1
+BEFORE_ALL: Final = -4
+"""The place of what anything else comes after."""
+EARLIER: Final = -3
 """The place of what comes from an earlier summary."""
+BRIDGE_REQUEST: Final = -2
+BRIDGE: Final = -1
+"""The places of what comes from its bridge, the beginning of a turn: what was asked, and the rest."""
 NOW: Final = "Now: "
 FIRST: Final = "First: "
 EARLIER_GOAL: Final = "Then: "
 NOT_ANSWERED: Final = "Not answered yet: "
 UNDER_WAY: Final = "Under way: "
 """What goes before a goal, or before what was begun, in the text of a summary."""
+FINISHED: Final = "Finished: "
+"""What goes before a step, or what was begun, that was finished."""
 UNKNOWN: Final = "Begun, outcome unknown: "
 """What goes before a command whose result is not there."""
+REPORTED: Final = "The user reports: "
+WORKED_ON: Final = " (worked on since)"
+"""What goes before a complaint, and behind it where something was changed since."""
 _LABEL = re.compile(rf"(?:{NOW}|{FIRST}|{EARLIER_GOAL}|{NOT_ANSWERED}|{UNDER_WAY})+")
 
 MAX_KEPT: Final = 40
@@ -100,7 +110,7 @@ class Notes:
     finished: list[Statement] = field(default_factory=list)
     """Results that were said, and steps that were finished."""
     begun: list[Statement] = field(default_factory=list)
-    """What an earlier summary has as begun."""
+    """What an earlier summary has as not answered."""
     unfinished: list[Statement] = field(default_factory=list)
     """What the last answer says is not finished or not checked."""
     complaints: list[Statement] = field(default_factory=list)
@@ -114,6 +124,12 @@ class Notes:
     """What earlier summaries want to be kept in mind."""
     question: Statement | None = None
     """What the assistant asked last, while unanswered."""
+    options: list[str] = field(default_factory=list)
+    """What the assistant let the user choose from, while not chosen."""
+    replied: bool = False
+    """Whether the assistant said anything yet, or there is an earlier summary."""
+    asked: Statement | None = None
+    """The newest message of the user that asks for something beside the newest goal."""
     last_user: Statement | None = None
     last_reply: Statement | None = None
     broke_off: str | None = None
@@ -165,9 +181,7 @@ class Notes:
         """Take out what is about something that the sentence turns down."""
         numbers = _step_numbers(sentence)
         if numbers and CUES.skipped.search(sentence):
-            self.plan = [
-                one for one in self.plan if self.step_numbers.get(one.text) not in numbers
-            ]
+            self.plan = [one for one in self.plan if self.step_numbers.get(one.text) not in numbers]
             return
         terms = turned_down(sentence)
         if not terms:
@@ -184,12 +198,15 @@ class Notes:
             goal.wishes = [one for one in goal.wishes if stays(one)]
         self.goals = [goal for goal in self.goals if goal.wishes]
 
-    def set_plan(self, steps: Iterable[str], at: int) -> None:
-        """Put a plan in the place of the one before."""
+    def set_plan(self, steps: Iterable[str], at: int, numbers: Iterable[int] = ()) -> None:
+        """Put a plan in the place of the one before; by itself it is numbered from 1."""
         self.plan = [statement(one, at) for one in steps][:20]
         self.intents = []
         self.plan_at = at
-        self.step_numbers = {one.text: number for number, one in enumerate(self.plan, 1)}
+        known = list(numbers) or range(1, len(self.plan) + 1)
+        self.step_numbers = {
+            one.text: number for one, number in zip(self.plan, known, strict=False)
+        }
         self.requests_since_plan = 0
 
     def settle(self, results: Iterable[Statement]) -> None:
@@ -235,12 +252,24 @@ class Notes:
             )
         ]
 
+    def tick(self, step: str, at: int) -> None:
+        """Note a step that a list shows as finished."""
+        done = statement(step, at)
+        self.finished = [one for one in self.finished if one.text != FINISHED + done.text]
+        keep(self.finished, done)
+
     def finish(self, steps: list[Statement]) -> None:
         """Move steps, or what was begun, to what is finished."""
+        known = {one.text for one in self.finished}
         for step in steps:
-            keep(self.finished, statement(f"Finished: {unlabelled(step.text)}", step.at))
+            if unlabelled(step.text) not in known:
+                keep(self.finished, statement(FINISHED + unlabelled(step.text), step.at))
         self.plan = [one for one in self.plan if one not in steps]
         self.begun = [one for one in self.begun if one not in steps]
+
+    def worked_on(self, complaint: Statement) -> bool:
+        """Whether something was changed or run since a complaint."""
+        return complaint.at == BEFORE_ALL or self.progress.last_success > complaint.at
 
     def settle_by_calls(self) -> None:
         """Finish the steps whose file was edited or whose command succeeded since the plan."""
@@ -249,7 +278,7 @@ class Notes:
         named = [path for paths in files for path in paths]
         done = []
         for step, quoted in zip(self.plan, files, strict=True):
-            since = max(step.at, 0)
+            since = BRIDGE if step.at < BRIDGE else max(step.at, 0)
             by_edit = any(
                 named.count(path) == 1 and self.progress.last_change(path) >= since
                 for path in quoted

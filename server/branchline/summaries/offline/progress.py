@@ -8,6 +8,7 @@ what is said between the calls but whether the person says that it works.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Final
 
 from branchline.entries import Entry, text_of
@@ -27,6 +28,11 @@ from branchline.summaries.offline.wording import code, excerpt
 
 _MAX_KEPT: Final = 200
 """Commands, edits and errors that are remembered; the oldest go first."""
+
+EDITING: Final = "Editing "
+CALLING: Final = "Calling "
+REPLYING: Final = "The model's reply"
+"""How the line of a failure begins that is not of a command."""
 
 _UNDO_FILES = re.compile(r"git (?:checkout|restore)|rm|unlink")
 
@@ -103,7 +109,7 @@ class Progress:
         if operations.modified:
             for path in sorted(operations.modified):
                 if failed:
-                    self._fail(Failure(f"Editing {code(path)}",
+                    self._fail(Failure(EDITING + code(path),
                                        error_of(output), at, path=path))  # fmt: skip
                 elif result is not None or assumed:
                     self._edited(path, call["name"], at)
@@ -114,7 +120,7 @@ class Progress:
                 self._ran(command, output, failed, at)
         elif failed:
             target = next(iter(sorted(operations.read)), "")
-            what = code(call["name"], 40) + (f" of {code(target)}" if target else "")
+            what = CALLING + code(call["name"], 40) + (f" of {code(target)}" if target else "")
             self._fail(Failure(what, error_of(output), at, explores=True))
         elif result is not None:
             self._mend(lambda one: one.explores)
@@ -134,18 +140,37 @@ class Progress:
 
     def take_reply_error(self, error: str, at: int) -> None:
         """Take in that the model's own reply failed."""
-        self._fail(Failure("The model's reply", code(error), at, explores=True))
+        self._fail(Failure(REPLYING, code(error), at, explores=True))
 
     def reply_came(self) -> None:
         """The model answered again, so that an earlier failed reply is past."""
-        self._mend(lambda one: one.what == "The model's reply")
+        self._mend(lambda one: one.what.startswith(REPLYING))
 
-    def seed(self, line: str, quoted: list[str]) -> None:
+    def seed_failure(self, line: str, quoted: list[str], at: int) -> None:
         """Take over a blocked line of an earlier summary, with the code that it quotes."""
-        runs = list(runs_in(quoted[0])) if quoted else []
-        run = key_run(runs)
-        path = quoted[0] if quoted else None
-        self.failures.append(Failure(line, "", -1, run=run, path=path, seeded=True))
+        target = quoted[0] if quoted else ""
+        failure = Failure(line, "", at, seeded=True)
+        if line.startswith(EDITING):
+            failure.path = target
+        elif line.startswith((CALLING, REPLYING)):
+            failure.explores = True
+        elif target:
+            failure.run = key_run(list(runs_in(target)))
+            failure.path = target  # a text that a model wrote may quote the file
+            failure.explores = failure.run is None
+        failure.names = error_names(" ".join(quoted[1:]))
+        self.failures.append(failure)
+
+    def seed_edit(self, path: str, verb: str, times: int, at: int) -> None:
+        """Take over that a file was changed."""
+        self._mend(lambda one: one.path == path)
+        self.edits[path] = Edit(path, verb, at, times)
+
+    def seed_command(self, command: str, result: str, at: int) -> None:
+        """Take over that a command succeeded."""
+        self.commands[command] = Command(command, at, result)
+        runs = [run for run in runs_in(command) if not run.explores]
+        self._mend(lambda one: any(run.mends(one.run) for run in runs))
 
     def works(self) -> None:
         """The person says that it works: nothing is broken any more."""
@@ -162,14 +187,14 @@ class Progress:
         )
 
     @property
-    def last_success(self) -> int:
-        """When an edit or a command last succeeded: the message's index, or -1."""
+    def last_success(self) -> float:
+        """When an edit or a command last succeeded; before all else if none did."""
         edits = (one.at for one in self.edits.values())
         commands = (one.at for one in self.commands.values())
-        return max((*edits, *commands), default=-1)
+        return max((*edits, *commands), default=-inf)
 
-    def last_change(self, path: str) -> int:
-        """When a file was last edited, or made by a command: the message's index, or -1."""
+    def last_change(self, path: str) -> float:
+        """When a file was last edited, or made by a command; before all else if it never was."""
         edits = [one.at for one in self.edits.values() if _is_same(one.path, path)]
         made = [
             one.at
@@ -177,7 +202,7 @@ class Progress:
             for run in runs_in(one.text)
             if run.makes_files and any(_is_same(name, path) for name in run.arguments)
         ]
-        return max((*edits, *made), default=-1)
+        return max((*edits, *made), default=-inf)
 
     @property
     def last_failure(self) -> Failure | None:

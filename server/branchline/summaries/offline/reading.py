@@ -82,6 +82,13 @@ def read(notes: Notes, messages: Sequence[Entry], *, assume_edits: bool) -> Note
     return notes
 
 
+def read_request(notes: Notes, lines: Sequence[str], at: int) -> None:
+    """Take in what the user asked for, each line like a message of theirs."""
+    reader = _Reader(notes)
+    for line in lines:
+        reader.user(line, at)
+
+
 def summaries_in(messages: Iterable[Entry], role: str) -> list[str]:
     """The texts of the summaries of one role among the messages."""
     return [text for one in messages if one.get("role") == role and (text := summary_of(one))]
@@ -92,7 +99,6 @@ class _Reader:
 
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
-        self._options: list[str] = []
         self._last_reply_at = EARLIER
 
     # --- the user ----------------------------------------------------------------------------
@@ -119,10 +125,14 @@ class _Reader:
         for rule in rules:
             notes.add_rule(rule, at)
         notes.question = None
+        notes.options = []
         if not wishes and not notes.goals:
             wishes = [one for one in stated if not CUES.acknowledged.search(one)]
         if wishes:
             self._wish(wishes, text, at)
+            notes.asked = None
+        elif not all(CUES.acknowledged.search(one) or CUES.consent.search(one) for one in stated):
+            notes.asked = notes.last_user
         steps = [line.text for line in lines if line.number and line.text not in rules]
         if len(steps) > 1:
             notes.set_plan(steps, at)
@@ -177,8 +187,11 @@ class _Reader:
             return False  # small talk and nothing else
         if refuses and len(core(CUES.refusal.sub(" ", sentence))) < 2:
             return False
-        if troubled and not asks and self._last_reply_at != EARLIER:
-            self._complain(sentence, at)
+        if troubled and not asks and notes.replied:
+            if notes.question is None:
+                self._complain(sentence, at)
+            else:  # it answers that
+                keep(notes.facts, statement(sentence, at))
             return False
         if _MEASURED.search(sentence):
             keep(notes.facts, statement(sentence, at))
@@ -187,9 +200,10 @@ class _Reader:
     def _pick(self, stated: Sequence[str]) -> bool:
         """Note the option that a short answer picks, perhaps with a reason; say whether one does."""
         picked = _PICK.fullmatch(stated[0])
-        if picked is None or not 0 < int(picked[1]) <= len(self._options):
+        options = self.notes.options
+        if picked is None or not 0 < int(picked[1]) <= len(options):
             return False
-        option = self._options[int(picked[1]) - 1]
+        option = options[int(picked[1]) - 1]
         self.notes.choose(f"Chosen: {option}", self._last_reply_at + 1)
         return True
 
@@ -197,7 +211,8 @@ class _Reader:
         """Drop what the last reply chose and planned, if the user says no to it as a whole."""
         notes = self.notes
         refused = any(CUES.refusal.search(one) for one in stated)
-        if refused and not any(map(turned_down, stated)):
+        is_known = self._last_reply_at != EARLIER
+        if refused and is_known and not any(map(turned_down, stated)):
             notes.choices = [one for one in notes.choices if one.at != self._last_reply_at]
             if notes.plan_at == self._last_reply_at:
                 notes.plan = []
@@ -205,7 +220,8 @@ class _Reader:
     def _complain(self, sentence: str, at: int) -> None:
         """What the user says does not work: the last answer's results are void."""
         notes = self.notes
-        notes.finished = [one for one in notes.finished if one.at != self._last_reply_at]
+        if self._last_reply_at != EARLIER:
+            notes.finished = [one for one in notes.finished if one.at != self._last_reply_at]
         keep(notes.complaints, statement(sentence, at))
         keep(notes.troubles, statement(sentence, at))
 
@@ -240,6 +256,8 @@ class _Reader:
         """Take in what the assistant says."""
         notes = self.notes
         self._last_reply_at = at
+        notes.replied = True
+        notes.options = []
         steps, listed = self._steps(lines, at)
         stated = [one for place, line in enumerate(lines) if place not in listed
                   for one in _sentences(line)]  # fmt: skip
@@ -306,10 +324,7 @@ class _Reader:
         if results:
             notes.progress.claimed()
             notes.finish(notes.begun)
-            newest = max(one.at for one in results)
-            since = min((one.at for one in notes.complaints), default=newest)
-            if notes.progress.last_success > since:
-                notes.complaints = []
+            notes.complaints = [one for one in notes.complaints if not notes.worked_on(one)]
         else:  # answered, if not with a result
             notes.begun = []
         if results or unfinished:
@@ -333,19 +348,21 @@ class _Reader:
             items = lines[start:number]
             boxed = [one for one in items if one.ticked is not None]
             is_plan = any(cue.search(lead) for cue in (CUES.plan, CUES.intent, CUES.open))
-            excluded = CUES.no_plan.search(lead) is not None and not is_plan
+            is_choice = CUES.options.search(lead) is not None
+            excluded = is_choice or CUES.no_plan.search(lead) is not None
             numbered = all(one.number for one in items) and len(items) > 1
             if boxed:
                 for one in boxed:
                     if one.ticked:
-                        keep(self.notes.finished, statement(one.text, at))
+                        self.notes.tick(one.text, at)
                 steps = [one.text for one in boxed if not one.ticked]
                 taken.update(range(start, number))
-            elif not excluded and (is_plan or numbered):
+            elif is_plan or (numbered and not excluded):
                 steps = [one.text for one in items]
                 taken.update(range(start, number))
             elif numbered:
-                self._options = [one.text for one in items]
+                if is_choice:
+                    self.notes.options = [one.text for one in items]
                 taken.update(range(start, number))
         return steps, taken
 

@@ -59,9 +59,15 @@ _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"\s{0,4}(?:[-*+•]\s+|(\d{1,2})(?:[.)](?=\s)|[、\uff0e\uff09])\s*)(\S.*)")
 _BOX = re.compile(r"\[([ xX✓✔])\]\s*|(✅|☑|✔|✓)\s*|(☐|⬜)\s*")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)|\s*\*\*([^*]+)\*\*\s*[:\uff1a]?\s*")
+_PARTICIPLE = re.compile(
+    r"(an|ab|auf|aus|ein|um|vor|nach|zu|weg|zurück|hinzu|fest|durch)?ge(\w{2,}?)(?:et|t|en)"
+    r"|(\w{2,}ier)t|((?:er|ver|be|ent|zer)\w{3,})t"
+)
+"""Of German verbs."""
 _IRREGULAR = {
     "wrote": "writ", "written": "writ", "made": "mak", "ran": "run", "built": "build",
     "kept": "keep", "sent": "send", "found": "find", "split": "split", "set": "set",
+    "geschrieben": "schreib", "verschoben": "verschieb",
 }  # fmt: skip
 _WIDE_ENDS = "\u3002\uff01\uff1f\uff1b\u300d"
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -292,9 +298,11 @@ def core(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    """The word without a common ending, so that "added" and "adds" are one."""
+    """The word without a common ending, so that "added" and "adds", "angelegt" and "anlegen" are."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
+    if participle := _PARTICIPLE.fullmatch(word):
+        return "".join(filter(None, participle.groups()))
     for ending in ("ing", "ed", "es", "s", "en", "e"):
         if word.endswith(ending) and len(word) - len(ending) > 2:
             return word[: -len(ending)]

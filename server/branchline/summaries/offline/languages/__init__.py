@@ -87,6 +87,7 @@ class Cues:
     cause: Cue
     intent: Cue
     plan: Cue
+    options: Cue
     no_plan: Cue
     step: Cue
     skipped: Cue

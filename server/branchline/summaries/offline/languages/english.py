@@ -10,19 +10,30 @@ ENGLISH: Final = Language(
         \bmust(?:n['’]?t)?\b
         | (?:^|[,;:–—]\s*|\b(?:please|and|but|also|so|should|must|we|be|can|may|will|to)\s)
           (?:always|never)\b(?!\s(?:mind|fail|fails|failed|crash\w*|works?|worked|been|know
-        |again))
+        |again|seen|heard|thought|understood|happen\w*))
         | \b(?:is|are|be)\s(?:never|always)\s\w+ed\b | \b(?:is|are)\snot\sto\sbe\b
         | \b(?:everywhere|throughout)\b | \bI\s(?:want|need)\sno\b
-        | \b(?:I|we)\s(?:do\snot|don['’]?t)\swant\b | ^tests?\sfirst\b
+        | \b(?:I|we)\s(?:do\snot|don['’]?t)\swant\b | \btests?\sfirst\b
+        | \bI\s(?:want|like)\s(?:small|short|simple|plain|clean|minimal|readable|no)\w*\b
+        | \b(?:it['’]?s|is)\s(?:\w+\s)?(?:important|essential|crucial|critical|vital)\s(?:that|to)\b
+        | \blet['’]?s\snot\b | \bstuck\s(?:on|at|with)\s(?:\S+\s)?\S*\d
+        | \bno\s\w+(?:\s\w+)?\s(?:anywhere|ever)\b | \b(?:any|every|each)\s\w+[^.!?]{0,40}\bneeds?\sa\b
+        | \b(?:max(?:imum)?|min(?:imum)?)\b[^.!?]{0,30}\bis\s\S*\d
+        | \bunder\sno\scircumstances\b | \b(?:not\s)?supposed\sto\b | \bone\s\w+\sper\b
+        | \bas\s(?:few|little|small|short|simple)\s(?:\w+\s)?as\spossible\b
+        | ^use\s[^,]{1,40},\snot\b | \b(?:nobody|no\sone)\b[^.!?]{0,60}\b(?:may|can|should|must)\b
+        | (?:^|[,;:–—]\s*|\b(?:please|and|but)\s)(?:stick|keep|stay)\s
+          (?:to|with|within|away|under|below|clear)\b
         | ^(?:all|every)\s\w+\s(?:in|with|via)\b(?![^.]*\b(?:fail\w*|is|are|broke\w*)\b)
         | \b(?:minimum|maximum|limit|target|baseline|deadline)\s(?:\w+\s)?is\b
         | \b(?:prefer(?:s|red|ably)?|preference|would\srather|I['’]d\srather)\b
         | (?:^|[,;:–—]\s*|\b(?:please|and|but|also|so|just|we)\s)(?:do\snot|don['’]?t)\b
-        | \bshould(?:n['’]?t|\s(?:not|be|stay|remain|keep|only|use|support|accept|have|return))\b
+        | \bshould(?:n['’]?t|\s(?:not|be(?!\s(?:in|at|on)\s\S*[/.]\w)|stay|remain|keep
+          |only|use|support|accept|have|return))\b
         | \b(?:has|have|needs?)\sto\s(?:be|stay|remain|run|keep|finish|pass|support|fit
           |use|work)\b
         | \b(?:may|can)\s(?:not|never|only)\b | \bcan(?:not|['’]?t)\s(?:use|change|add|have)\b
-        | \b(?:you|it|they)\s(?:may|can)\b[^.!?]{0,60}\b(?:too|as\swell|also)\b
+        | \b(?:you|it|they)\s(?:may|can)\s(?!do\b)[^.!?]{0,60}\b(?:too|as\swell|also)\b
         | (?:^|[,:]\s*)(?:the\s)?same\s(?!error|problem|issue|thing|here|result|again|as\b|for\b)\w
         | \bnothing\b[^.!?]{0,80}\b(?:may|can|should|shall)\b
         | \b(?:use|touch|change|edit|write|run)\sonly\b | \bonly\s(?:use|allow\w*)\b | ^only\b
@@ -37,7 +48,7 @@ ENGLISH: Final = Language(
              |doubt|wonder|matter)\w
         | ^(?:please\s)?(?:without|avoid|ensure|be\ssure|keep\s(?!going|on\b|it\sup)|leave)\b
         | \b(?:avoid|make\ssure|ensure|hands\soff)\b
-        | \b(?:policy|convention|rule)\sis\b | \bwe\s(?:only\s)?(?:use|target|support)\b
+        | \b(?:policy|convention|rule)\sis\b | \bwe\s(?:only\s)?(?:use|target|support)\b(?!\s(?:it|this|that|them)\b)
     """,
     rules=r"""
         \b(?:rules?|constraints?|requirements?|conditions?|guidelines?|conventions?|preferences)\b
@@ -122,12 +133,12 @@ ENGLISH: Final = Language(
         | \bthat\sdid\sit\b | \bworks\s(?:now|fine|great|for\sme)\b
     """,
     done=r"""
-        \b(?:done|(?<!\ba\s)(?<!the\s)fixed|finished|complete|completed|implemented|added|works
+        (?<!\ba\s)(?<!\ban\s)(?<!\bthe\s)\b(?:done|fixed|finished|complete|completed|implemented|added|works
         |working|passes|pass|passed|passing|succeeds|succeeded|resolved|green|updated|removed
         |renamed|replaced|refactored|created|wrote|moved|merged|migrated|written|ported|deployed
         |ready|measured|documented|described|published|released|installed|configured|enabled
         |extracted|converted|(?:is|are|now)\sin\splace
-        |(?:is|are)\s(?:now\s)?clean)\b
+        |(?:is|are)\s(?:now\s)?(?:clean|gone|split|built|set|cut)|deleted|dropped)\b
     """,
     all_done=r"""
         \ball\s(?:\w+\s)?(?:steps|tasks|points|items)\s(?:are\s)?(?:done|finished|complete)
@@ -167,9 +178,9 @@ ENGLISH: Final = Language(
         \b(?:plan|steps|next|remaining|to\sdo|todo|left|following)\b | \bI(?:['’]ll|\swill)\b
         | \bI(?:['’]?d|\swould)\s(?:do|go|proceed|start|split)\b
     """,
+    options=r"\b(?:ways?|options?|alternatives?|either|choices|approaches|which|candidates)\b",
     no_plan=r"""
-        \b(?:ways?|options?|alternatives?|either|choices|approaches|which|candidates)\b
-        | \b(?:found|problems?|issues|bugs|reasons|causes|findings|changes|results|changed|did
+        \b(?:found|problems?|issues|bugs|reasons|causes|findings|changes|results|changed|did
         |done
         |differences|observations|measured|summary|finished|risks|drawbacks|advantages|verified
         |completed|here\sis\swhat)\b

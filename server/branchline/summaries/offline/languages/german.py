@@ -24,6 +24,11 @@ GERMAN: Final = Language(
           [^.!?]{0,60}\b(?:nicht|nichts|nie|niemals|kein\w*)\b
         | \bnicht\s(?:ändern|anfassen|verändern|löschen|verwenden|benutzen|umbenennen|anrühren
           |committen|überschreiben|nutzen|mehr\sals)\b
+        | \bich\s(?:will|möchte)\s(?:\w+\s)?kein\w* | \balles\sauf\s\w+sch\b | \bnicht\sdrin\b
+        | \b(?:es\sist\s(?:\w+\s)?wichtig|wichtig\sist)\b | \b(?:Finger|Hände)\sweg\b
+        | \bTests?\b[^.!?]{0,20}\bzuerst\b | (?:^|[,;:–]\s*)(?:bitte\s)?halte?\s(?!an\b)
+        | \bnichts\s(?:ge)?(?:änder|lösch|verändert|veränder|umbenenn|umbenannt|anfass|angefass)\w*\b
+        | \bsoll(?:en|te|ten)?\b[^.!?]{0,60}\bweiter(?:hin)?\b
         | \bin\sRuhe\b | \büberall\b | \bbitte\s(?:nur|auf|in|mit|ohne)\b
         | \bachte\b | \bstell\w*\b.*\bsicher\b | \b(?:Vorgabe|Regel)\sist\b
     """,
@@ -37,6 +42,8 @@ GERMAN: Final = Language(
         \b(?:ich\s)?muss\s(?:ich\s)?(?:schon\s|jetzt\s)?(?:sagen|zugeben|gestehen
           |los|weg|gehen)\b
         | \bdas\smuss\sman\b[^,;]* | \bwie\simmer\b | \bnoch\s(?:nie|immer)\b
+        | \b(?:das|es|da)\smuss\b[^,;]*\b(?:liegen|gewesen)\b[^,;]*
+        | \bimmer\s(?:das\s(?:gleiche|selbe)|dasselbe)\b[^,;]*
         | \bimmer\s(?:noch|wieder|fehl|mehr|gern\w*|besser|schneller)\b | \bnie\s(?:gedacht
         |gesehen)\b
         | \bich\s(?:habe|hätte|dachte)\b[^,;]*\b(?:nie|immer)\b[^,;]* | \bmuss\swohl\b[^,;]*
@@ -89,6 +96,9 @@ GERMAN: Final = Language(
         \b(?:fertig|erledigt|behoben|umgesetzt|abgeschlossen|hinzugefügt|läuft|laufen|funktioniert
         |grün|bestanden|bestehen|erfolgreich|geändert|entfernt|angepasst|eingebaut|implementiert
         |ergänzt|umgestellt|geschrieben|repariert|aktualisiert|eingefügt)\b
+        | \b(?:ist|sind|wurden?|habe|haben)\b[^.!?]{0,60}\b
+          (?!gewesen|geworden|gesehen|gefunden|gedacht|geplant|gesagt|gelesen|geändert\swerden)
+          (?:\w*ge\w{3,}(?:t|en)|\w+iert)\b(?!\swerden)
     """,
     all_done=r"""
         \balle\sSchritte\s(?:sind\s)?(?:fertig|erledigt) | \balles\s(?:ist\s)?(?:fertig
@@ -115,9 +125,9 @@ GERMAN: Final = Language(
         | \bich\swerde\b | \bals\sNächstes\b
     """,
     plan=r"\b(?:Plan|Schritte?|Nächstes|offen\w*|Aufgaben|ausstehend|zu\stun)\b",
+    options=r"\b(?:Möglichkeiten|Wege|Varianten|Optionen|Alternativen|entweder|welche[rsn]?)\b",
     no_plan=r"""
-        \b(?:Möglichkeiten|Wege|Varianten|Optionen|Alternativen|entweder|welche[rsn]?)\b
-        | \b(?:gefunden|Probleme?|Gründe|Ursachen|Befunde|Änderungen|Ergebnisse?|geändert|gemacht
+        \b(?:gefunden|Probleme?|Gründe|Ursachen|Befunde|Änderungen|Ergebnisse?|geändert|gemacht
         |erledigt|gemessen|Fehler|Unterschiede)\b
     """,
     step=r"\bSchritte?\s(\d{1,2})\b",

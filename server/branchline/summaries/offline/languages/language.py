@@ -33,7 +33,8 @@ class Language:
         cause: why something is as it is.
         intent: the speaker says what they will do next.
         plan: a list below this is what will be done.
-        no_plan: a list below this is no plan: options, findings, what was done.
+        options: a list below this is to choose from.
+        no_plan: a list below this is no plan: findings, what was done.
         step: a numbered step, its group the number.
         skipped: a step is left out.
     """
@@ -59,6 +60,7 @@ class Language:
     cause: str
     intent: str
     plan: str
+    options: str
     no_plan: str
     step: str
     skipped: str
