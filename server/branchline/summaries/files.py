@@ -59,7 +59,7 @@ class FileOperations:
         """Take in the tool calls of a message."""
         if message.get("role") == "assistant":
             for call in tool_calls(message.get("content")):
-                self._take_call(call["name"], call.get("arguments"))
+                self.take_call(call)
 
     def take_details(self, summary: Entry) -> None:
         """Take in what an earlier summary entry lists, unless a client made its details."""
@@ -76,7 +76,9 @@ class FileOperations:
             "modifiedFiles": sorted(self.modified)[:_MAX_PATHS],
         }
 
-    def _take_call(self, tool: str, given: Any) -> None:
+    def take_call(self, call: Entry) -> None:
+        """Take in a tool call."""
+        tool, given = call["name"], call.get("arguments")
         if not isinstance(given, dict):
             return
         arguments = {_plain(name): value for name, value in given.items()}

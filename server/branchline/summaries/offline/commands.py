@@ -7,6 +7,7 @@ that names an error. It knows no messages but the form of a call, and keeps noth
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from branchline.entries import Entry
@@ -15,6 +16,7 @@ from branchline.summaries.offline.wording import code
 _LONGEST_COMMAND: Final = 4_000  # characters of a command that are looked at
 _LONGEST_VERDICT: Final = 200  # characters of a line that can be the count of a test run
 _VERDICT_LINES: Final = 12  # lines at the end among which that count stands
+_COUNT_LINES: Final = 40  # the same where it is only to be quoted
 _CLEAR_LINES: Final = 5  # the same for a line that says so without a count
 _HIDDEN_LINES: Final = 30  # the same where the status is that of another program
 
@@ -49,14 +51,13 @@ _EXIT = re.compile(
 )
 _COUNT = re.compile(
     r"\b\d+ (?:tests? )?(?:passed|failed|passing|failing|errors?|failures?|warnings?|ok)\b"
-    r"|^test result:|^Tests:|^Ran \d+ tests?|^ok\s+\S+\s+[\d.]+s$|^BUILD SUCC|^OK \(|^FAILED \(",
-    re.IGNORECASE,
+    r"|^(?:test result:|tests:|ran \d+ tests?|ok\s+\S+\s+[\d.]+s$|build succ|ok \(|failed \()"
 )
 _FAILING = re.compile(
-    r"(?:^\W*|[,;(:]\s*|^Found )[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?)\b"
-    r"|^test result: FAILED|^FAILED \(",
-    re.IGNORECASE,
+    r"(?:^\W*|[,;(:]\s*|^found )[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?)\b"
+    r"|^test result: failed|^failed \("
 )
+"""These two are for lines in lower case."""
 _SAYS_FAILED = re.compile(
     r"^FAIL(?:ED|URE)?\b|\bBUILD FAIL|\bnpm ERR!|^error(?:\[\w+\])?: |^\S+: error\b|\berror TS\d+"
     r"|^Traceback \(most recent|^make: \*\*\*"
@@ -89,23 +90,28 @@ class Run:
     @property
     def explores(self) -> bool:
         """Whether it only looks."""
-        return _EXPLORING.fullmatch(self.program) is not None
+        return _is(_EXPLORING, self.program)
 
     @property
     def checks(self) -> bool:
         """Whether it tests, builds or lints, so that its success means something."""
-        return _CHECK.fullmatch(self.program) is not None
+        return _is(_CHECK, self.program)
 
     @property
     def makes_files(self) -> bool:
         """Whether its arguments are the files that it makes, moves or removes."""
-        return _MAKES_FILES.fullmatch(self.program) is not None
+        return _is(_MAKES_FILES, self.program)
 
     def mends(self, failed: "Run | None") -> bool:
         """Whether its success shows that a failed one is mended: it is the same, or all of it."""
         if failed is None or self.program != failed.program:
             return False
         return self.arguments == failed.arguments or (self.checks and not self.arguments)
+
+
+@lru_cache(maxsize=1_000)
+def _is(kind: re.Pattern[str], program: str) -> bool:
+    return kind.fullmatch(program) is not None
 
 
 def command_of(call: Entry) -> str | None:
@@ -177,7 +183,7 @@ def has_failed(runs: Sequence[Run], output: str, said_so: bool) -> bool:
         return False
     lines = [line for line in output.splitlines() if line.strip()]
     if counts := [line for line in lines[-_VERDICT_LINES:] if _is_count(line)]:
-        return any(_FAILING.search(line.strip()) for line in counts)
+        return any(map(_is_failing, counts))
     is_hidden = any(run.checks and run.then not in ("", "&&") for run in runs)
     return any(
         _SAYS_FAILED.search(line)
@@ -209,13 +215,17 @@ def error_names(text: str) -> tuple[str, ...]:
 
 def count_of(output: str) -> str:
     """The count of a test run, quoted: that of the failed ones if it stands on its own."""
-    counts = [line for line in output.splitlines()[-60:] if _is_count(line)]
-    failing = [line for line in counts[-_VERDICT_LINES:] if _FAILING.search(line.strip())]
+    counts = [line for line in output.splitlines()[-_COUNT_LINES:] if _is_count(line)]
+    failing = list(filter(_is_failing, counts))
     return code(_RULE_OFF.sub("", (failing or counts)[-1]), 100) if counts else ""
 
 
 def _is_count(line: str) -> bool:
-    return len(line) < _LONGEST_VERDICT and _COUNT.search(line.strip()) is not None
+    return len(line) < _LONGEST_VERDICT and _COUNT.search(line.strip().lower()) is not None
+
+
+def _is_failing(count: str) -> bool:
+    return _FAILING.search(count.strip().lower()) is not None
 
 
 def _ends(output: str) -> str:

@@ -29,7 +29,7 @@ from branchline.summaries.offline.notes import (
     unlabelled,
 )
 from branchline.summaries.offline.progress import CALLING, EDITING, REPLYING
-from branchline.summaries.offline.reading import read_request
+from branchline.summaries.offline.requests import take_request
 from branchline.summaries.offline.wording import (
     code,
     code_in,
@@ -111,11 +111,12 @@ def _take_bridge(notes: Notes, text: str) -> None:
     if not parsed:
         notes.context += [statement(line.text, BRIDGE) for line in said(text)][:20]
         return
-    asked = _lines(parsed.get(sections.REQUEST.title, ""))
-    read_request(notes, [one for one in asked if not one.startswith(RULE)], BRIDGE_REQUEST)
-    for rule in asked:
-        if rule.startswith(RULE):
-            notes.add_rule(rule.removeprefix(RULE), BRIDGE_REQUEST)
+    requests = _lines(parsed.get(sections.REQUEST.title, ""))
+    for request in requests:
+        if request.startswith(RULE):
+            notes.add_rule(request.removeprefix(RULE), BRIDGE_REQUEST)
+        else:
+            take_request(notes, request, BRIDGE_REQUEST)
     done = _items(parsed.get(sections.DONE_SO_FAR.title, ""), BRIDGE)
     notes.settle([one for one in done if not _take_done(notes, one)])
     planned: list[str] = []

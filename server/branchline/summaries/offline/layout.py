@@ -85,7 +85,8 @@ class Body:
 
     def drop_least(self) -> None:
         """Drop the line worth least; of equals the first, of steps the last."""
-        places = [at for at, (_, worth) in enumerate(self.lines) if worth == self.least]
+        least = self.least
+        places = [at for at, (_, worth) in enumerate(self.lines) if worth == least]
         del self.lines[places[-1] if self.ordered else places[0]]
 
     @property

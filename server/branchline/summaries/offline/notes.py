@@ -28,7 +28,7 @@ EARLIER: Final = -3
 """The place of what comes from an earlier summary."""
 BRIDGE_REQUEST: Final = -2
 BRIDGE: Final = -1
-"""The places of what comes from its bridge, the beginning of a turn: what was asked, and the rest."""
+"""The places of what comes from its bridge, the beginning of a turn: its request, and the rest."""
 NOW: Final = "Now: "
 FIRST: Final = "First: "
 EARLIER_GOAL: Final = "Then: "
@@ -50,13 +50,13 @@ _SAME = 0.75  # shared features (Jaccard) from which one statement takes the pla
 _SAME_CORRECTED = 0.3  # the same where the speaker corrects himself
 _COVERED = 0.6  # the part of a step's features that a result must name to finish it
 _NAMED = 0.7  # the part of a clause that a step must hold to be what the clause says is done
-_CLAUSE = re.compile(r"[,;:\uff0c\uff1b\uff1a、—–]\s*")
+_CLAUSE = re.compile(r"[,;:\uff0c\uff1b\uff1a、\u2013\u2014]\s*")
 _NEXT_NUMBER = re.compile(
-    r"\s*(,|and|und|&|\+|和|、|と|及|to|bis|-|–|\uff5e|〜|到|至)\s*(?:and\s|und\s)?"
+    r"\s*(,|and|und|&|\+|和|、|と|及|to|bis|-|\u2013|\uff5e|〜|到|至)\s*(?:and\s|und\s)?"
     r"(?:steps?\s|schritte?\s|第|步骤\s*|ステップ\s*|手順\s*)?(\d{1,2})\b",
     re.IGNORECASE,
 )
-_UP_TO = frozenset({"to", "bis", "-", "–", "\uff5e", "〜", "到", "至"})
+_UP_TO = frozenset({"to", "bis", "-", "\u2013", "\uff5e", "〜", "到", "至"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,15 @@ class Statement:
     Attributes:
         text: see `wording.prose`.
         at: the index of the message, or `EARLIER`.
-        about: see `wording.features`.
     """
 
     text: str
     at: int
-    about: frozenset[str]
+
+    @property
+    def about(self) -> frozenset[str]:
+        """See `wording.features`."""
+        return features(self.text)
 
 
 @dataclass(slots=True)
@@ -126,6 +129,8 @@ class Notes:
     """What the assistant asked last, while unanswered."""
     options: list[str] = field(default_factory=list)
     """What the assistant let the user choose from, while not chosen."""
+    last_reply_at: int = EARLIER
+    """The message in which the assistant said something last."""
     replied: bool = False
     """Whether the assistant said anything yet, or there is an earlier summary."""
     asked: Statement | None = None
@@ -255,6 +260,7 @@ class Notes:
     def tick(self, step: str, at: int) -> None:
         """Note a step that a list shows as finished."""
         done = statement(step, at)
+        self.plan = [one for one in self.plan if one.text != done.text]
         self.finished = [one for one in self.finished if one.text != FINISHED + done.text]
         keep(self.finished, done)
 
@@ -299,8 +305,7 @@ def unlabelled(text: str) -> str:
 
 def statement(text: str, at: int, limit: int = LONGEST_STATEMENT) -> Statement:
     """The text as a statement of at most ``limit`` characters."""
-    line = prose(text, limit)
-    return Statement(line, at, features(line))
+    return Statement(prose(text, limit), at)
 
 
 def keep(kept: list[Statement], new: Statement) -> None:

@@ -27,7 +27,9 @@ from branchline.summaries.offline.commands import (
 from branchline.summaries.offline.wording import code, excerpt
 
 _MAX_KEPT: Final = 200
-"""Commands, edits and errors that are remembered; the oldest go first."""
+"""Commands and edits that are remembered; the oldest go first."""
+_MAX_FAILURES: Final = 20
+"""Failures of which the newest is told; the others wait for it to be mended."""
 
 EDITING: Final = "Editing "
 CALLING: Final = "Calling "
@@ -50,11 +52,20 @@ class Edit:
 
 @dataclass(slots=True)
 class Command:
-    """A command that did something. ``result`` is the count of a test run, or empty."""
+    """A command that did something. ``output`` is that of a check, or empty.
+
+    ``quoted`` is the count of its tests if that is all that is known.
+    """
 
     text: str
     at: int
-    result: str = ""
+    output: str = ""
+    quoted: str = ""
+
+    @property
+    def result(self) -> str:
+        """The count of a test run, quoted; empty if there is none."""
+        return self.quoted or count_of(self.output)
 
 
 @dataclass(slots=True)
@@ -96,32 +107,37 @@ class Progress:
     mended: dict[str, None] = field(default_factory=dict)
     """Names of errors that were met and mended."""
 
-    def take_call(self, call: Entry, result: Entry | None, at: int, *, assumed: bool) -> None:
-        """Take in a tool call. Without a result its outcome is unknown.
+    def take_call(
+        self,
+        call: Entry,
+        operations: FileOperations,
+        result: Entry | None,
+        at: int,
+        *,
+        assumed: bool,
+    ) -> None:
+        """Take in a tool call, with the files that it names. Without a result it may have failed.
 
         ``assumed``: an edit without a result counts as made (branches are kept without results).
         """
-        operations = FileOperations()
-        operations.take_message({"role": "assistant", "content": [call]})
         command = command_of(call)
-        output = "" if result is None else _output(result.get("content"))
         failed = result is not None and result.get("isError") is True
         if operations.modified:
             for path in sorted(operations.modified):
                 if failed:
-                    self._fail(Failure(EDITING + code(path),
-                                       error_of(output), at, path=path))  # fmt: skip
+                    error = error_of(_output(result))
+                    self._fail(Failure(EDITING + code(path), error, at, path=path))
                 elif result is not None or assumed:
                     self._edited(path, call["name"], at)
         elif command is not None and not operations.read:  # an editor's "view" is none
             if result is None:
                 self._try(command, at)
             else:
-                self._ran(command, output, failed, at)
+                self._ran(command, _output(result), failed, at)
         elif failed:
             target = next(iter(sorted(operations.read)), "")
             what = CALLING + code(call["name"], 40) + (f" of {code(target)}" if target else "")
-            self._fail(Failure(what, error_of(output), at, explores=True))
+            self._fail(Failure(what, error_of(_output(result)), at, explores=True))
         elif result is not None:
             self._mend(lambda one: one.explores)
 
@@ -130,7 +146,7 @@ class Progress:
         command = message.get("command")
         if message.get("excludeFromContext") or not isinstance(command, str) or not command.strip():
             return
-        output = _output(message.get("output"))
+        output = excerpt(text_of(message.get("output")))
         exit_code = message.get("exitCode")
         if message.get("cancelled") is True:
             self._try(command, at)
@@ -168,7 +184,7 @@ class Progress:
 
     def seed_command(self, command: str, result: str, at: int) -> None:
         """Take over that a command succeeded."""
-        self.commands[command] = Command(command, at, result)
+        self.commands[command] = Command(command, at, quoted=result)
         runs = [run for run in runs_in(command) if not run.explores]
         self._mend(lambda one: any(run.mends(one.run) for run in runs))
 
@@ -239,7 +255,7 @@ class Progress:
             return
         self._undo(runs)
         if not all(run.explores for run in runs):
-            self.commands[command] = Command(command, at, count_of(output) if checks else "")
+            self.commands[command] = Command(command, at, output if checks else "")
             _bound(self.commands)
         passed = [run for run in runs if not run.explores]
         self._mend(lambda one: one.explores or any(run.mends(one.run) for run in passed))
@@ -264,8 +280,8 @@ class Progress:
 
     def _fail(self, failure: Failure) -> None:
         failure.names = error_names(failure.error)
-        self.failures = [one for one in self.failures if one.what != failure.what][-_MAX_KEPT:]
-        self.failures.append(failure)
+        self.failures = [one for one in self.failures if one.what != failure.what]
+        self.failures = [*self.failures, failure][-_MAX_FAILURES:]
 
     def _mend(self, is_mended: Callable[[Failure], bool]) -> None:
         left = []
@@ -283,8 +299,8 @@ def _is_same(path: str, other: str) -> bool:
     return path == other or (path.startswith("/") and path.endswith(f"/{other}"))
 
 
-def _output(content: Any) -> str:
-    return excerpt(text_of(content))
+def _output(result: Entry | None) -> str:
+    return "" if result is None else excerpt(text_of(result.get("content")))
 
 
 def _verb(tool: str) -> str:

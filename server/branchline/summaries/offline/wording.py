@@ -11,6 +11,7 @@ It knows no messages and no sections.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from branchline.codec import clean_text
@@ -23,6 +24,7 @@ LONGEST_CODE: Final = 160
 LONGEST_WHOLE: Final = 3_000
 """Characters of a message that is kept word for word."""
 _LONGEST_QUOTED: Final = 1_000  # characters of one code span in such a message
+_LONGEST_SENTENCE: Final = 1_000  # characters of a sentence that are looked at
 _HEAD, _TAIL = 24_000, 8_000  # characters of one text that are looked at, at its two ends
 
 _REMOVED = re.compile(
@@ -49,11 +51,18 @@ _PATH = re.compile(
     re.ASCII,
 )
 _SENTENCE_END = re.compile(
-    r"""(?<=[.!?…])(?<!\b[zZ]\.)(?<!\b[BbduDaA]\.)(?<!e\.g\.)(?<!i\.e\.)(?<!bzw\.)(?<!\bca\.)
-    (?<!\betc\.)(?<!\bvs\.)(?<!\bNr\.)["'”\u2019)\]]*\s+|(?<=[。\uff01\uff1f\uff1b])["”\u2019」』\uff09]*\s*
-    | (?<=;)\s+ | (?<=[:;][)D(P])\s+ | (?<=[:;]-[)D(P])\s+ | (?<=[\U0001f300-\U0001faff])\s+
-    | (?<=,)\s+(?=(?:but|however|aber|jedoch|mais|pero)\b) | (?<=[,\uff0c])\s*(?=但|不过|可是)""",
+    r"""[.!?…]["'”\u2019)\]]*\s+ | [。\uff01\uff1f\uff1b]["”\u2019」』\uff09]*\s* | ;\s+
+    | [:;]-?[)D(P]\s+ | [\U0001f300-\U0001faff]\s+
+    | ,\s+(?=(?:but|however|aber|jedoch|mais|pero)\b) | [,\uff0c]\s*(?=但|不过|可是)""",
     re.VERBOSE,
+)
+_ABBREVIATION = re.compile(r"(?:\b(?:[zZBbduDaA]|ca|etc|vs|Nr|bzw)|e\.g|i\.e)\.")
+_QUESTION = re.compile(r"[?\uff1f]\W*$|(?:ですか|ますか|でしょうか|吗|呢)[。\W]*$")
+_MEASURED = re.compile(
+    r"(?<![\w.])\d[\d.,_]*\s*(?:%|ms|µs|s|sec|secs|seconds?|min|minutes?|h|hours?|[KMGT]i?B|kB|bytes?"
+    r"|px|fps|rows?|lines?|requests?|tokens?|users?|files?|tests?|times|x|Hz|million|Sekunden?"
+    r"|Minuten?|Stunden?|Zeilen|Dateien|Tests|Mal|Millionen)\b"
+    r"|\d[\d.,]*\s*(?:秒|分钟?|毫秒|ミリ秒|小时|時間|行|件|个|個|倍|万|億|亿|次|回)"
 )
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"\s{0,4}(?:[-*+•]\s+|(\d{1,2})(?:[.)](?=\s)|[、\uff0e\uff09])\s*)(\S.*)")
@@ -104,7 +113,7 @@ def prose(text: str, limit: int = LONGEST_STATEMENT) -> str:
     Longer texts are cut between words and outside code, with "…".
     """
     line = " ".join(_MARKS.sub("", one, count=1) if _MARKS.match(one) else one
-                    for one in text.split("\n"))  # fmt: skip
+                    for one in text[: 8 * limit].split("\n"))  # fmt: skip
     return _cut(_made(_with_paths(line)), limit)
 
 
@@ -180,7 +189,7 @@ def _with_paths(text: str) -> Iterator[tuple[str, bool]]:
     """The same, where a path counts as code too."""
     for part, is_code in _spans(text):
         position = 0
-        for path in () if is_code else _PATH.finditer(part):
+        for path in () if is_code or not _may_have_paths(part) else _PATH.finditer(part):
             yield part[position : path.start()], False
             yield path[0], True
             position = path.end()
@@ -207,6 +216,13 @@ class Line:
     number: int | None = None
     ticked: bool | None = None
     heading: bool = False
+
+    @property
+    def sentences(self) -> list[str]:
+        """The sentences of the line, each as far as it is looked at; a heading has none."""
+        if self.heading:
+            return []
+        return [one[:_LONGEST_SENTENCE] for one in sentences(self.text)]
 
 
 def said(text: str) -> list[Line]:
@@ -258,10 +274,22 @@ def sentences(line: str) -> list[str]:
             at += 1
         if at < len(spans) and spans[at][0] < end.start():
             continue
+        if _ABBREVIATION.search(line, max(0, end.start() - 3), end.start() + 1):
+            continue
         found.append(line[start : end.end()].strip())
         start = end.end()
     found.append(line[start:].strip())
     return [one for one in (part.rstrip(",;\uff0c\uff1b") for part in found) if one]
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence is a question."""
+    return _QUESTION.search(sentence) is not None
+
+
+def is_measured(sentence: str) -> bool:
+    """Whether a sentence states a number with its unit."""
+    return _MEASURED.search(sentence) is not None
 
 
 def joined(parts: Iterable[str]) -> str:
@@ -272,6 +300,7 @@ def joined(parts: Iterable[str]) -> str:
     return text
 
 
+@lru_cache(maxsize=2_000)
 def features(text: str) -> frozenset[str]:
     """What a text is about: its words in lower case, or pairs of characters without spaces."""
     found: set[str] = set()
@@ -298,7 +327,7 @@ def core(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    """The word without a common ending, so that "added" and "adds", "angelegt" and "anlegen" are."""
+    """The word without a common ending: "added" and "adds" have one stem."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if participle := _PARTICIPLE.fullmatch(word):
@@ -311,7 +340,11 @@ def _stem(word: str) -> str:
 
 def paths_in(text: str) -> list[str]:
     """The paths that a text names outside code."""
-    return [match[0] for match in _PATH.finditer(text)]
+    return [match[0] for match in _PATH.finditer(text)] if _may_have_paths(text) else []
+
+
+def _may_have_paths(text: str) -> bool:
+    return "/" in text or "." in text
 
 
 def code_in(text: str) -> list[str]:

@@ -6,12 +6,11 @@ end. A new language is one more file; without one, requests, commands, files and
 recognised.
 """
 
-import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Final
 
 from branchline.summaries.offline.languages.chinese import CHINESE
+from branchline.summaries.offline.languages.cue import Cue
 from branchline.summaries.offline.languages.english import ENGLISH
 from branchline.summaries.offline.languages.german import GERMAN
 from branchline.summaries.offline.languages.japanese import JAPANESE
@@ -40,26 +39,6 @@ STOP_WORDS: Final = frozenset(
     }
 )  # fmt: skip
 """Words that say nothing of what a sentence is about."""
-
-
-class Cue:
-    """A cue of all languages together, compiled. Plain ASCII is spared what needs other letters."""
-
-    def __init__(self, name: str) -> None:
-        self._all = _compiled(name, LANGUAGES)
-        self._ascii = _compiled(name, [one for one in LANGUAGES if one not in UNSPACED])
-
-    def search(self, text: str) -> re.Match[str] | None:
-        """Where the cue is in a text first."""
-        return (self._ascii if text.isascii() else self._all).search(text)
-
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """Everywhere it is."""
-        return (self._ascii if text.isascii() else self._all).finditer(text)
-
-    def sub(self, replacement: str, text: str) -> str:
-        """The text with something else in its place."""
-        return (self._ascii if text.isascii() else self._all).sub(replacement, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +72,9 @@ class Cues:
     skipped: Cue
 
 
-def _compiled(cue: str, languages: Iterable[Language]) -> re.Pattern[str]:
-    patterns = "|".join(f"(?:{getattr(language, cue)})" for language in languages)
-    return re.compile(patterns, re.IGNORECASE | re.VERBOSE)
+def _cue(name: str) -> Cue:
+    spaced = [getattr(one, name) for one in LANGUAGES if one not in UNSPACED]
+    return Cue(spaced, [getattr(one, name) for one in UNSPACED])
 
 
-CUES: Final = Cues(**{one.name: Cue(one.name) for one in fields(Language)})
+CUES: Final = Cues(**{one.name: _cue(one.name) for one in fields(Language)})

@@ -17,7 +17,8 @@ ENGLISH: Final = Language(
         | \bI\s(?:want|like)\s(?:small|short|simple|plain|clean|minimal|readable|no)\w*\b
         | \b(?:it['’]?s|is)\s(?:\w+\s)?(?:important|essential|crucial|critical|vital)\s(?:that|to)\b
         | \blet['’]?s\snot\b | \bstuck\s(?:on|at|with)\s(?:\S+\s)?\S*\d
-        | \bno\s\w+(?:\s\w+)?\s(?:anywhere|ever)\b | \b(?:any|every|each)\s\w+[^.!?]{0,40}\bneeds?\sa\b
+        | \bno\s\w+(?:\s\w+)?\s(?:anywhere|ever)\b
+        | \b(?:any|every|each)\s\w+[^.!?]{0,40}\bneeds?\sa\b
         | \b(?:max(?:imum)?|min(?:imum)?)\b[^.!?]{0,30}\bis\s\S*\d
         | \bunder\sno\scircumstances\b | \b(?:not\s)?supposed\sto\b | \bone\s\w+\sper\b
         | \bas\s(?:few|little|small|short|simple)\s(?:\w+\s)?as\spossible\b
@@ -48,7 +49,8 @@ ENGLISH: Final = Language(
              |doubt|wonder|matter)\w
         | ^(?:please\s)?(?:without|avoid|ensure|be\ssure|keep\s(?!going|on\b|it\sup)|leave)\b
         | \b(?:avoid|make\ssure|ensure|hands\soff)\b
-        | \b(?:policy|convention|rule)\sis\b | \bwe\s(?:only\s)?(?:use|target|support)\b(?!\s(?:it|this|that|them)\b)
+        | \b(?:policy|convention|rule)\sis\b
+        | \bwe\s(?:only\s)?(?:use|target|support)\b(?!\s(?:it|this|that|them)\b)
     """,
     rules=r"""
         \b(?:rules?|constraints?|requirements?|conditions?|guidelines?|conventions?|preferences)\b
@@ -133,8 +135,8 @@ ENGLISH: Final = Language(
         | \bthat\sdid\sit\b | \bworks\s(?:now|fine|great|for\sme)\b
     """,
     done=r"""
-        (?<!\ba\s)(?<!\ban\s)(?<!\bthe\s)\b(?:done|fixed|finished|complete|completed|implemented|added|works
-        |working|passes|pass|passed|passing|succeeds|succeeded|resolved|green|updated|removed
+        (?<!\ba\s)(?<!\ban\s)(?<!\bthe\s)
+        \b(?:done|fixed|finished|complete|completed|implemented|added|works|working|passes|pass|passed|passing|succeeds|succeeded|resolved|green|updated|removed
         |renamed|replaced|refactored|created|wrote|moved|merged|migrated|written|ported|deployed
         |ready|measured|documented|described|published|released|installed|configured|enabled
         |extracted|converted|(?:is|are|now)\sin\splace
@@ -161,8 +163,8 @@ ENGLISH: Final = Language(
         | \btoo\s(?:slow|much|big|large|many|complex|fragile|long)\b
         | \b(?:does|did|do)(?:n['’]?t|\snot)\s(?:work|help|pass|fix|compile|build|run)\b
         | \b(?:cannot|can['’]?t)\b | \bstill\s(?:red|fails)\b
-        | \b(?:prints?|printed|shows?|showed|outputs?|returns?|returned|did|does|happens|happened|got)
-          \snothing\b
+        | \b(?:prints?|printed|shows?|showed|outputs?|returns?|returned|did|does|happen(?:s|ed)
+          |got)\snothing\b
     """,
     cause=r"""
         \b(?:because|due\sto|caused\sby|turns?\sout|turned\sout)\b

@@ -27,7 +27,7 @@ GERMAN: Final = Language(
         | \bich\s(?:will|möchte)\s(?:\w+\s)?kein\w* | \balles\sauf\s\w+sch\b | \bnicht\sdrin\b
         | \b(?:es\sist\s(?:\w+\s)?wichtig|wichtig\sist)\b | \b(?:Finger|Hände)\sweg\b
         | \bTests?\b[^.!?]{0,20}\bzuerst\b | (?:^|[,;:–]\s*)(?:bitte\s)?halte?\s(?!an\b)
-        | \bnichts\s(?:ge)?(?:änder|lösch|verändert|veränder|umbenenn|umbenannt|anfass|angefass)\w*\b
+        | \bnichts\s(?:ge)?(?:änder|lösch|veränder|umbenenn|umbenannt|anfass|angefass)\w*\b
         | \bsoll(?:en|te|ten)?\b[^.!?]{0,60}\bweiter(?:hin)?\b
         | \bin\sRuhe\b | \büberall\b | \bbitte\s(?:nur|auf|in|mit|ohne)\b
         | \bachte\b | \bstell\w*\b.*\bsicher\b | \b(?:Vorgabe|Regel)\sist\b
