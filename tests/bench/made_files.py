@@ -78,8 +78,17 @@ class MadeSession:
         milliseconds: the time of the newest entry, since 1970.
     """
 
-    def __init__(self, rng: random.Random, pool: _Pool, entries: int, start_ms: int) -> None:
+    def __init__(
+        self,
+        rng: random.Random,
+        pool: _Pool,
+        entries: int,
+        start_ms: int,
+        *,
+        in_one_line: bool = False,
+    ) -> None:
         self.milliseconds = start_ms
+        self._in_one_line = in_one_line
         self.id = f"{rng.getrandbits(128):032x}"
         self._rng = rng
         self._pool = pool
@@ -103,6 +112,8 @@ class MadeSession:
         self._add("thinking_level_change", thinkingLevel="medium")
         compaction = (self._wanted - _LAST_STRETCH) % _CYCLE or _CYCLE
         forks = [compaction - _CYCLE + at for at in _FORKS]
+        if self._in_one_line:
+            compaction, forks = self._wanted, []
         while self._written < self._wanted:
             if self._written >= compaction and len(self._turns) > 3:
                 self._compact()
@@ -278,10 +289,14 @@ class MadeSession:
         return iso_timestamp(datetime.fromtimestamp(self.milliseconds / 1000, UTC))
 
 
-def write_session(path: Path, entries: int, seed: int = 1) -> None:
-    """Write one session of ``entries`` entries, the header not counted."""
+def write_session(path: Path, entries: int, seed: int = 1, *, in_one_line: bool = False) -> None:
+    """Write one session of ``entries`` entries, the header not counted.
+
+    ``in_one_line``: without forks and compactions, so that all of the file is in the context.
+    """
     rng = random.Random(seed)
-    _write(path, MadeSession(rng, _Pool(rng), entries, _START_MS))
+    session = MadeSession(rng, _Pool(rng), entries, _START_MS, in_one_line=in_one_line)
+    _write(path, session)
 
 
 def write_folder(folder: Path, sessions: int, seed: int = 1) -> None:

@@ -1,11 +1,13 @@
 """Conversations made by hand for the tests of the offline summaries."""
 
+import re
 from typing import Any
 
 from branchline.entries import Entry
 from branchline.summaries import sections
 from branchline.summaries.offline import summarise
 from branchline.summaries.writer import SummaryKind, SummaryRequest
+from tests.unit.helpers import chain, entry
 
 
 class Talk:
@@ -30,14 +32,25 @@ class Talk:
     def call(self, name: str, arguments: Any, output: str, *, error: bool = False,
              text: str = "") -> "Talk":  # fmt: skip
         """The assistant calls a tool, after a word if there is one, and gets its result."""
-        call_id = f"call{len(self.messages)}"
+        self.calls(text, (name, arguments, output))
+        self.messages[-1]["isError"] = error
+        return self
+
+    def calls(self, text: str, *calls: tuple[str, Any, str]) -> "Talk":
+        """The assistant calls several tools at once, each with its arguments and result."""
         content: list[Entry] = [{"type": "text", "text": text}] if text else []
-        content.append({"type": "toolCall", "id": call_id, "name": name, "arguments": arguments})
+        results: list[Entry] = []
+        for name, arguments, output in calls:
+            call_id = f"call{len(self.messages)}-{len(results)}"
+            call = {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments}
+            content.append(call)
+            shown = [{"type": "text", "text": output}]
+            results.append(
+                {"role": "toolResult", "toolCallId": call_id, "toolName": name, "content": shown,
+                 "isError": False}
+            )  # fmt: skip
         self.messages.append({"role": "assistant", "content": content, "stopReason": "toolUse"})
-        result = [{"type": "text", "text": output}]
-        self.messages.append(
-            {"role": "toolResult", "toolCallId": call_id, "content": result, "isError": error}
-        )
+        self.messages += results
         return self
 
     def run(self, command: str, output: str = "", *, error: bool = False,
@@ -60,6 +73,11 @@ class Talk:
         talk = Talk()
         talk.messages = [one for one in self.messages if one["role"] != "toolResult"]
         return talk
+
+    def entries(self) -> list[Entry]:
+        """The same as entries of a session, each the child of the one before."""
+        return chain(*(entry(f"e{number}", None, "message", message=one)
+                       for number, one in enumerate(self.messages)))  # fmt: skip
 
     def text(self, kind: SummaryKind = "compaction", **fields: Any) -> str:
         """Its summary."""
@@ -89,8 +107,9 @@ def request(
 
 
 def in_short(body: str) -> list[str]:
-    """The lines of a section without their marks."""
-    return [line.lstrip("-0123456789. ") for line in body.splitlines()]
+    """The lines of a section without their marks, and without the numbers steps had in the plan."""
+    lines = (line.lstrip("-0123456789. ") for line in body.splitlines())
+    return [re.sub(r"^\(step \d+\) ", "", line) for line in lines]
 
 
 def english() -> Talk:

@@ -98,7 +98,7 @@ def test_pasted_code_and_quotations_are_no_wish() -> None:
     talk = Talk().user("Why?\n```\nNever delete files.\n```\n> You must obey.\nAdd a log line.")
     found = talk.sections()
     assert found["Constraints & Preferences"] == ""
-    assert found["Goal"] == "- Why? Add a log line."
+    assert found["Goal"] == "- Why? `Never delete files.` `You must obey.` Add a log line."
 
 
 # --- what is later mended, finished, rejected --------------------------------------------------
@@ -213,7 +213,10 @@ def test_a_choice_that_was_replaced_is_gone(choice: str, rejection: str) -> None
 
 def test_a_short_answer_to_options_is_a_choice() -> None:
     talk = Talk().user("Make it fast.").reply("Two ways:\n\n1. threads\n2. processes\n\nWhich?")
-    assert talk.sections()["Next Steps"] == "1. The user has to answer: Which?"
+    assert in_short(talk.sections()["Next Steps"]) == [
+        "The user has to choose: 1) threads; 2) processes",
+        "The user has to answer: Which?",
+    ]
     found = talk.user("2").sections()
     assert found["Key Decisions"] == "- Chosen: processes"
     assert found["Next Steps"] == ""
@@ -258,9 +261,8 @@ def test_the_plan_without_what_was_done_since(after: Talk, left: list[str]) -> N
     "reply",
     [
         "I found three problems:\n1. no lock\n2. no test\n3. no log",
-        "Two options:\n1. regex\n2. scanner",
         "Done. What I changed:\n1. the lock\n2. the test",
     ],
 )
-def test_a_list_of_options_or_findings_is_no_plan(reply: str) -> None:
+def test_a_list_of_findings_is_no_plan(reply: str) -> None:
     assert Talk().user("Look.").reply(reply).sections()["Next Steps"] == ""

@@ -1,9 +1,9 @@
 """Summaries without a model: from the messages alone, by rules, the same for the same messages.
 
-The parts: `languages` has the cue words, `wording` makes text safe and takes it apart, `progress`
-and `names` read tool calls and exact names, `reading` the conversation into `notes`, `earlier` the
-summaries before it, and `layout` fills the sections. Nothing here asks a network, a clock or a
-disk.
+The parts: `languages` has the cue words, `wording` makes text safe and takes it apart, `commands`,
+`progress` and `names` read tool calls and exact names, `requests` and `replies` what is said;
+`reading` takes the conversation and `earlier` the summaries before it into `notes`, and `layout`
+fills the sections. Nothing here asks a network, a clock or a disk.
 """
 
 from anyio import to_thread

@@ -4,21 +4,32 @@ Lines are dropped whole, never cut: in each section the least important first, o
 oldest, and first in the section that is the most over its share. The headings always stay.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from branchline import codec
 from branchline.summaries import sections
-from branchline.summaries.offline.earlier import DECIDED, MENDED, NAMED, PLANNED, WAITING
+from branchline.summaries.offline.earlier import (
+    ABORTED,
+    CHOOSING,
+    DECIDED,
+    MENDED,
+    NAMED,
+    PLANNED,
+    RULE,
+    WAITING,
+)
 from branchline.summaries.offline.names import Seen, most_used
 from branchline.summaries.offline.notes import (
     EARLIER_GOAL,
     FIRST,
     NOT_ANSWERED,
     NOW,
+    REPORTED,
     UNDER_WAY,
+    UNKNOWN,
+    WORKED_ON,
     Notes,
     Statement,
 )
@@ -30,7 +41,7 @@ from branchline.tree.tokens import CHARACTERS_PER_TOKEN
 MOST_TOKENS: Final = 2_000
 """The longest offline summary, however much is allowed."""
 
-_VITAL, _HIGH, _MIDDLE, _LOW = 4, 3, 2, 1
+_NEWEST, _VITAL, _HIGH, _MIDDLE, _LOW, _LEAST = 5, 4, 3, 2, 1, 0
 _SHARES: Final = {
     sections.GOAL.title: 4,
     sections.CONSTRAINTS.title: 4,
@@ -45,7 +56,9 @@ _SHARES: Final = {
 }
 _SHARE: Final = 2  # of a section that is not named above
 _MOST_LINES: Final = 14
-_OWN_LINE = re.compile(r"(?:Wrote|Edited|Deleted|Ran) (`+ ?.+? ?`+)")
+_MOST_RULES: Final = 30
+_LONGEST_GOAL: Final = 800  # characters of the newest wish
+_LONGEST_PAST_GOAL: Final = 300  # the same of one that came between
 
 
 @dataclass(slots=True)
@@ -65,9 +78,14 @@ class Body:
         for one in said:
             self.add(one.text, worth)
 
+    @property
+    def least(self) -> int:
+        """What the line worth least is worth; more than any if there is none."""
+        return min((worth for _, worth in self.lines), default=_NEWEST)
+
     def drop_least(self) -> None:
         """Drop the line worth least; of equals the first, of steps the last."""
-        least = min(worth for _, worth in self.lines)
+        least = self.least
         places = [at for at, (_, worth) in enumerate(self.lines) if worth == least]
         del self.lines[places[-1] if self.ordered else places[0]]
 
@@ -109,16 +127,21 @@ def lay_out(notes: Notes, kind: SummaryKind, instructions: str | None) -> dict[s
 def fitted(bodies: dict[str, Body], kind: SummaryKind, max_tokens: int) -> dict[str, str]:
     """The bodies as text, so that the summary has at most ``max_tokens`` (characters / 4).
 
-    Below what the headings alone take, these are what is written.
+    Below what the headings alone take, these are what is written. What is vital goes last.
     """
     room = min(max_tokens, MOST_TOKENS) * CHARACTERS_PER_TOKEN
-    for body in bodies.values():
-        while len(body.lines) > _MOST_LINES:
+    for title, body in bodies.items():
+        while len(body.lines) > (
+            _MOST_RULES if title == sections.CONSTRAINTS.title else _MOST_LINES
+        ):
             body.drop_least()
     texts = {title: body.text for title, body in bodies.items()}
     total = codec.utf16_length(sections.render(texts, kind))
     while total > room and any(texts.values()):
-        title = max(texts, key=lambda one: codec.utf16_length(texts[one]) / _share(one))
+        droppable = [title for title, body in bodies.items() if body.least < _VITAL]
+        title = max(
+            droppable or texts, key=lambda one: codec.utf16_length(texts[one]) / _share(one)
+        )
         before = codec.utf16_length(texts[title])
         bodies[title].drop_least()
         texts[title] = bodies[title].text
@@ -135,60 +158,58 @@ def _share(title: str) -> int:
 
 
 def _goals(notes: Notes, body: Body) -> None:
-    """The newest wish first, then the first one, then what came between."""
+    """The newest wish first, then the first one in its own words, then what came between."""
     goals = notes.goals
     kept = [
         goal for at, goal in enumerate(goals) if at in (0, len(goals) - 1) or not goal.is_question
     ]
     if len(kept) < 2:
         for goal in kept:
-            body.add(goal.text, _VITAL)
+            body.add(goal.words or goal.line(_LONGEST_GOAL), _VITAL)
         return
-    body.add(NOW + kept[-1].text, _VITAL)
-    body.add(FIRST + kept[0].text, _HIGH)
+    body.add(NOW + kept[-1].line(_LONGEST_GOAL), _NEWEST)
+    body.add(FIRST + (kept[0].words or kept[0].line(_LONGEST_GOAL)), _VITAL)
     for goal in kept[1:-1]:
-        body.add(EARLIER_GOAL + goal.text, _LOW)
+        body.add(EARLIER_GOAL + goal.line(_LONGEST_PAST_GOAL), _LOW)
 
 
 def _done(notes: Notes, body: Body) -> None:
     """What earlier summaries and the assistant say is finished, then files and commands."""
-    paths = {code(path) for path in notes.progress.edits}
-    commands = {code(command) for command in notes.progress.commands}
-    for one in notes.finished:
-        own = _OWN_LINE.match(one.text)
-        if own is None or own[1] not in paths | commands:
-            body.add(one.text, _MIDDLE if own is None else _LOW)
+    body.add_all(notes.finished)
     _edits(notes, body)
     for command in notes.progress.commands.values():
         line = f"Ran {code(command.text)}"
         body.add(f"{line}: {command.result}" if command.result else line,
-                 _MIDDLE if command.result else _LOW)  # fmt: skip
+                 _MIDDLE if command.result else _LEAST)  # fmt: skip
 
 
 def _edits(notes: Notes, body: Body) -> None:
     for edit in notes.progress.edits.values():
         times = f" ({edit.times} times)" if edit.times > 1 else ""
-        body.add(f"{edit.verb} {code(edit.path)}{times}", _MIDDLE)
+        body.add(f"{edit.verb} {code(edit.path)}{times}", _LOW)
 
 
 def _in_progress(notes: Notes, body: Body) -> None:
     body.add_all(notes.begun)
     if not notes.answered and notes.goals:
-        doing = notes.attempts[-1:]
-        latest = doing and doing[0].at > notes.goals[-1].at
-        body.add(NOT_ANSWERED + notes.goals[-1].text, _HIGH)
-        body.add(UNDER_WAY + doing[0].text if latest else "", _HIGH)
+        newest = notes.goals[-1]
+        text, at = newest.line(_LONGEST_PAST_GOAL), newest.at
+        if notes.asked is not None:
+            text, at = notes.asked.text, notes.asked.at
+        body.add(NOT_ANSWERED + text, _HIGH)
+        for attempt in notes.attempts[-1:]:
+            body.add(UNDER_WAY + attempt.text if attempt.at >= at else "", _HIGH)
         for command in list(notes.progress.tried)[-2:]:
-            body.add(f"Begun, outcome unknown: {command}")
+            body.add(UNKNOWN + command)
     body.add_all(notes.unfinished, _HIGH)
 
 
 def _blocked(notes: Notes, body: Body) -> None:
     _failures(notes, body)
     for one in notes.complaints:
-        body.add(f"The user reports: {one.text}", _HIGH)
+        body.add(REPORTED + one.text + (WORKED_ON if notes.worked_on(one) else ""), _HIGH)
     if notes.broke_off == "aborted":
-        body.add("The last reply was aborted")
+        body.add(ABORTED)
 
 
 def _failures(notes: Notes, body: Body) -> None:
@@ -219,9 +240,19 @@ def _why_left(notes: Notes, body: Body) -> None:
 
 def _next_steps(notes: Notes, body: Body) -> None:
     body.add_all(notes.intents, _HIGH)
-    body.add_all(notes.plan, _HIGH)
+    for step in notes.plan:
+        body.add(_step(notes, step, len(body.lines) + 1), _HIGH)
+    if notes.options:
+        options = "; ".join(f"{at}) {prose(one)}" for at, one in enumerate(notes.options, 1))
+        body.add(CHOOSING + options, _VITAL)
     if notes.question is not None:
         body.add(WAITING + notes.question.text, _VITAL)
+
+
+def _step(notes: Notes, step: Statement, printed: int = 0) -> str:
+    """A step, with the number it had where it was planned if another is printed before it."""
+    number = notes.step_numbers.get(step.text, 0)
+    return step.text if number in (0, printed) else f"(step {number}) {step.text}"
 
 
 def _context(notes: Notes, body: Body, instructions: str | None) -> None:
@@ -251,15 +282,18 @@ def _named(body: Body, label: str, names: Sequence[str]) -> None:
 def _turn(notes: Notes, bodies: dict[str, Body]) -> None:
     request = bodies[sections.REQUEST.title]
     for goal in notes.goals:
-        request.add(goal.text, _VITAL)
-    request.add_all(notes.rules, _HIGH)
+        request.add(goal.words or goal.line(_LONGEST_GOAL), _VITAL)
+    for rule in notes.rules:
+        request.add(RULE + rule.text, _HIGH)
     _done(notes, bodies[sections.DONE_SO_FAR.title])
     rest = bodies[sections.REST.title]
     _blocked(notes, rest)
     for one in notes.attempts[-1:]:
         rest.add(UNDER_WAY + one.text, _HIGH)
-    for step in (*notes.intents, *notes.plan):
+    for step in notes.intents:
         rest.add(PLANNED + step.text, _HIGH)
+    for step in notes.plan:
+        rest.add(PLANNED + _step(notes, step), _HIGH)
     for choice in notes.choices:
         rest.add(DECIDED + choice.text)
     _context(notes, rest, None)

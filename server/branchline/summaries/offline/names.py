@@ -8,7 +8,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from branchline.entries import Entry
 from branchline.summaries.files import FileOperations
 from branchline.summaries.offline.wording import LONGEST_CODE, code_in, excerpt, paths_in, unquoted
 
@@ -70,10 +69,8 @@ class Names:
         elif " " not in name and not name.isdigit():
             see(self.identifiers, name, at)
 
-    def take_call(self, call: Entry, at: int) -> None:
+    def take_files(self, operations: FileOperations, at: int) -> None:
         """Take in the files that a tool call names."""
-        operations = FileOperations()
-        operations.take_message({"role": "assistant", "content": [call]})
         for path in sorted(operations.read | operations.modified):
             if len(path) <= LONGEST_CODE:
                 see(self.paths, path, at)

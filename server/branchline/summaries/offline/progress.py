@@ -6,82 +6,37 @@ what is said between the calls but whether the person says that it works.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Final
 
 from branchline.entries import Entry, text_of
 from branchline.summaries.files import FileOperations
+from branchline.summaries.offline.commands import (
+    Run,
+    command_of,
+    count_of,
+    error_names,
+    error_of,
+    has_failed,
+    key_run,
+    only_found_nothing,
+    runs_in,
+)
 from branchline.summaries.offline.wording import code, excerpt
 
 _MAX_KEPT: Final = 200
-"""Commands, edits and errors that are remembered; the oldest go first."""
-_LONGEST_COMMAND = 4_000  # characters of a command that are looked at
+"""Commands and edits that are remembered; the oldest go first."""
+_MAX_FAILURES: Final = 20
+"""Failures of which the newest is told; the others wait for it to be mended."""
 
-_COMMAND_ARGUMENTS = ("command", "cmd", "script")
-_SEGMENT = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|&&|\|\||[;\n|]|[^'\"\\;\n|&]+|&")
-_SEPARATORS = frozenset({"&&", "||", ";", "\n", "|"})
-_BEFORE_PROGRAM = frozenset(
-    {"sudo", "time", "env", "nohup", "exec", "command", "run", "uv", "poetry", "npx",
-     "pipenv", "bunx", "pdm", "hatch", "xvfb-run", "stdbuf", "nice"}
-)  # fmt: skip
-_WITH_VERB = frozenset(
-    {"npm", "yarn", "pnpm", "bun", "cargo", "go", "git", "make", "docker", "mvn", "gradle",
-     "gradlew", "dotnet", "rake", "mix", "bundle", "pip", "pip3", "swift", "bazel", "kubectl",
-     "terraform"}
-)  # fmt: skip
-_INTERPRETERS = re.compile(r"python[\d.]*|node|ruby|perl|deno|php|bash|sh|zsh")
-_EXPLORING = re.compile(
-    r"(?:ls|cat|head|tail|grep|egrep|rg|find|fd|pwd|wc|which|echo|printf|cd|tree|stat|file|diff|sort"
-    r"|uniq|cut|awk|less|more|env|export|set|source|true|test|sleep|ps|du|df|date|tee|xargs|jq|column"
-    r"|sed|type|whoami|hostname|uname|git (?:status|diff|log|show|branch|blame|ls-files|rev-parse"
-    r"|remote|fetch)|(?:npm|pnpm|yarn|pip3?) (?:ls|list|show|view|freeze|outdated)|cargo tree)"
-)
-_CHECK = re.compile(
-    r".*(?:test|check|build|lint|tsc|mypy|pyright|ruff|flake8|tox|nox|jest|vitest|mocha|spec|compile"
-    r"|clippy|make|mvn|gradle|bazel|vet|phpunit|doctest|e2e).*"
-)
+EDITING: Final = "Editing "
+CALLING: Final = "Calling "
+REPLYING: Final = "The model's reply"
+"""How the line of a failure begins that is not of a command."""
+
 _UNDO_FILES = re.compile(r"git (?:checkout|restore)|rm|unlink")
-_CHECK_FAILED = re.compile(
-    r"\b[1-9]\d* (?:failed|failures?|errors?|failing)\b|\bFAILED\b|^FAIL\b|\bBUILD FAIL|\bnpm ERR!"
-    r"|^error(?:\[\w+\])?:|^\S+: error\b|Traceback \(most recent|test result: FAILED|\berror TS\d+",
-    re.MULTILINE,
-)
-_EXIT = re.compile(
-    r"(?:command )?(?:exited|failed|finished) with (?:exit )?(?:code|status) (\d+)", re.I
-)
-_ERROR_NAME = re.compile(
-    r"\b(?:[A-Z]\w*(?:Error|Exception|Failure|Warning)|E[A-Z]{4,}|TS\d{4}|E\d{4}|SIG[A-Z]{3,5}"
-    r"|HTTP [45]\d\d)\b"
-)
-_ERROR_LINE = re.compile(
-    r"\b\w*(?:Error|Exception|panicked|fatal|FATAL|error|ERROR|Fehler)\b.{0,3}[:\[(]|エラー|错误|失败"
-    r"|\bnot found\b|\bNo such\b|\bdenied\b|\bcannot\b|\bCould not\b|\bFAILED\b|\btimed out\b",
-)
-_COUNT_LINE = re.compile(
-    r"\b\d+ (?:tests? )?(?:passed|failed|passing|failing|errors?|warnings?|ok)\b|^test result:"
-    r"|^Tests:|^Ran \d+ tests?|^ok\s+\S+\s+[\d.]+s$|^BUILD SUCC|^OK \(",
-    re.IGNORECASE,
-)
-_RULE_OFF = re.compile(r"^[=\-_\s]+|[=\-_\s]+$")
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One program of a command line: its name with the verb, and its arguments but flags."""
-
-    program: str
-    arguments: tuple[str, ...]
-
-    @property
-    def explores(self) -> bool:
-        """Whether it only looks."""
-        return _EXPLORING.fullmatch(self.program) is not None
-
-    @property
-    def checks(self) -> bool:
-        """Whether it tests, builds or lints, so that its success means something."""
-        return _CHECK.fullmatch(self.program) is not None
 
 
 @dataclass(slots=True)
@@ -97,11 +52,20 @@ class Edit:
 
 @dataclass(slots=True)
 class Command:
-    """A command that did something. ``result`` is the count of a test run, or empty."""
+    """A command that did something. ``output`` is that of a check, or empty.
+
+    ``quoted`` is the count of its tests if that is all that is known.
+    """
 
     text: str
     at: int
-    result: str = ""
+    output: str = ""
+    quoted: str = ""
+
+    @property
+    def result(self) -> str:
+        """The count of a test run, quoted; empty if there is none."""
+        return self.quoted or count_of(self.output)
 
 
 @dataclass(slots=True)
@@ -143,32 +107,37 @@ class Progress:
     mended: dict[str, None] = field(default_factory=dict)
     """Names of errors that were met and mended."""
 
-    def take_call(self, call: Entry, result: Entry | None, at: int, *, assumed: bool) -> None:
-        """Take in a tool call. Without a result its outcome is unknown.
+    def take_call(
+        self,
+        call: Entry,
+        operations: FileOperations,
+        result: Entry | None,
+        at: int,
+        *,
+        assumed: bool,
+    ) -> None:
+        """Take in a tool call, with the files that it names. Without a result it may have failed.
 
         ``assumed``: an edit without a result counts as made (branches are kept without results).
         """
-        operations = FileOperations()
-        operations.take_message({"role": "assistant", "content": [call]})
         command = command_of(call)
-        output = "" if result is None else _output(result.get("content"))
         failed = result is not None and result.get("isError") is True
         if operations.modified:
             for path in sorted(operations.modified):
                 if failed:
-                    self._fail(Failure(f"Editing {code(path)}",
-                                       _error_of(output), at, path=path))  # fmt: skip
+                    error = error_of(_output(result))
+                    self._fail(Failure(EDITING + code(path), error, at, path=path))
                 elif result is not None or assumed:
                     self._edited(path, call["name"], at)
-        elif command is not None:
+        elif command is not None and not operations.read:  # an editor's "view" is none
             if result is None:
                 self._try(command, at)
             else:
-                self._ran(command, output, failed, at)
+                self._ran(command, _output(result), failed, at)
         elif failed:
             target = next(iter(sorted(operations.read)), "")
-            what = code(call["name"], 40) + (f" of {code(target)}" if target else "")
-            self._fail(Failure(what, _error_of(output), at, explores=True))
+            what = CALLING + code(call["name"], 40) + (f" of {code(target)}" if target else "")
+            self._fail(Failure(what, error_of(_output(result)), at, explores=True))
         elif result is not None:
             self._mend(lambda one: one.explores)
 
@@ -177,7 +146,7 @@ class Progress:
         command = message.get("command")
         if message.get("excludeFromContext") or not isinstance(command, str) or not command.strip():
             return
-        output = _output(message.get("output"))
+        output = excerpt(text_of(message.get("output")))
         exit_code = message.get("exitCode")
         if message.get("cancelled") is True:
             self._try(command, at)
@@ -187,18 +156,37 @@ class Progress:
 
     def take_reply_error(self, error: str, at: int) -> None:
         """Take in that the model's own reply failed."""
-        self._fail(Failure("The model's reply", code(error), at, explores=True))
+        self._fail(Failure(REPLYING, code(error), at, explores=True))
 
     def reply_came(self) -> None:
         """The model answered again, so that an earlier failed reply is past."""
-        self._mend(lambda one: one.what == "The model's reply")
+        self._mend(lambda one: one.what.startswith(REPLYING))
 
-    def seed(self, line: str, quoted: list[str]) -> None:
+    def seed_failure(self, line: str, quoted: list[str], at: int) -> None:
         """Take over a blocked line of an earlier summary, with the code that it quotes."""
-        runs = list(runs_in(quoted[0])) if quoted else []
-        run = _key_run(runs)
-        path = quoted[0] if quoted else None
-        self.failures.append(Failure(line, "", -1, run=run, path=path, seeded=True))
+        target = quoted[0] if quoted else ""
+        failure = Failure(line, "", at, seeded=True)
+        if line.startswith(EDITING):
+            failure.path = target
+        elif line.startswith((CALLING, REPLYING)):
+            failure.explores = True
+        elif target:
+            failure.run = key_run(list(runs_in(target)))
+            failure.path = target  # a text that a model wrote may quote the file
+            failure.explores = failure.run is None
+        failure.names = error_names(" ".join(quoted[1:]))
+        self.failures.append(failure)
+
+    def seed_edit(self, path: str, verb: str, times: int, at: int) -> None:
+        """Take over that a file was changed."""
+        self._mend(lambda one: one.path == path)
+        self.edits[path] = Edit(path, verb, at, times)
+
+    def seed_command(self, command: str, result: str, at: int) -> None:
+        """Take over that a command succeeded."""
+        self.commands[command] = Command(command, at, quoted=result)
+        runs = [run for run in runs_in(command) if not run.explores]
+        self._mend(lambda one: any(run.mends(one.run) for run in runs))
 
     def works(self) -> None:
         """The person says that it works: nothing is broken any more."""
@@ -208,17 +196,29 @@ class Progress:
         """The assistant says that it is done: believed where something succeeded since."""
         self._mend(
             lambda one: (
-                one.checked_since
+                one.explores
+                or one.checked_since
                 or (one.edited_since and not (one.run is not None and one.run.checks))
             )
         )
 
     @property
-    def last_success(self) -> int:
-        """When an edit or a command last succeeded: the message's index, or -1."""
+    def last_success(self) -> float:
+        """When an edit or a command last succeeded; before all else if none did."""
         edits = (one.at for one in self.edits.values())
         commands = (one.at for one in self.commands.values())
-        return max((*edits, *commands), default=-1)
+        return max((*edits, *commands), default=-inf)
+
+    def last_change(self, path: str) -> float:
+        """When a file was last edited, or made by a command; before all else if it never was."""
+        edits = [one.at for one in self.edits.values() if _is_same(one.path, path)]
+        made = [
+            one.at
+            for one in self.commands.values()
+            for run in runs_in(one.text)
+            if run.makes_files and any(_is_same(name, path) for name in run.arguments)
+        ]
+        return max((*edits, *made), default=-inf)
 
     @property
     def last_failure(self) -> Failure | None:
@@ -244,25 +244,21 @@ class Progress:
 
     def _ran(self, command: str, output: str, failed: bool, at: int) -> None:
         runs = list(runs_in(command))
-        exit_code = _EXIT.search(output[-200:])
-        failed = failed or (exit_code is not None and exit_code[1] != "0")
         checks = any(run.checks for run in runs)
-        if not failed and checks and _CHECK_FAILED.search(output):
-            failed = True
         self.commands.pop(command, None)
-        if failed:
-            if _only_found_nothing(runs, output):
+        if has_failed(runs, output, failed):
+            if only_found_nothing(runs, output):
                 return
-            key = _key_run(runs)
-            error = _error_of(output)
+            key = key_run(runs)
+            error = error_of(output)
             self._fail(Failure(code(command), error, at, run=key, explores=key is None))
             return
         self._undo(runs)
         if not all(run.explores for run in runs):
-            self.commands[command] = Command(command, at, _count_of(output) if checks else "")
+            self.commands[command] = Command(command, at, output if checks else "")
             _bound(self.commands)
         passed = [run for run in runs if not run.explores]
-        self._mend(lambda one: one.explores or any(_mends(run, one.run) for run in passed))
+        self._mend(lambda one: one.explores or any(run.mends(one.run) for run in passed))
         for failure in self.failures:
             failure.checked_since |= checks and not (failure.run is not None and failure.run.checks)
 
@@ -283,9 +279,9 @@ class Progress:
                 self.edits = {path: one for path, one in self.edits.items() if one.committed}
 
     def _fail(self, failure: Failure) -> None:
-        failure.names = tuple(_ERROR_NAME.findall(failure.error))
-        self.failures = [one for one in self.failures if one.what != failure.what][-_MAX_KEPT:]
-        self.failures.append(failure)
+        failure.names = error_names(failure.error)
+        self.failures = [one for one in self.failures if one.what != failure.what]
+        self.failures = [*self.failures, failure][-_MAX_FAILURES:]
 
     def _mend(self, is_mended: Callable[[Failure], bool]) -> None:
         left = []
@@ -297,94 +293,14 @@ class Progress:
         self.failures = left
 
 
-def command_of(call: Entry) -> str | None:
-    """The shell command of a tool call; None if it runs none."""
-    arguments = call.get("arguments")
-    if not isinstance(arguments, dict):
-        return None
-    for name in _COMMAND_ARGUMENTS:
-        value = arguments.get(name)
-        if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-            value = value[-1] if "-c" in value[:-1] or "-lc" in value[:-1] else " ".join(value)
-        if isinstance(value, str) and value.strip():
-            return value
-    return None
+def _is_same(path: str, other: str) -> bool:
+    """Whether two paths may be of one file: the same, or one from the root and one from within."""
+    path, other = path.rstrip("/"), other.rstrip("/").removeprefix("./")
+    return path == other or (path.startswith("/") and path.endswith(f"/{other}"))
 
 
-def runs_in(command: str) -> Iterator[Run]:
-    """The programs that a command line runs, in order."""
-    segment: list[str] = []
-    tokens = [match[0] for match in _SEGMENT.finditer(command[:_LONGEST_COMMAND])]
-    for token in (*tokens, ";"):
-        if token not in _SEPARATORS:
-            segment.append(token)
-            continue
-        if run := _run("".join(segment).split()):
-            yield run
-        segment.clear()
-
-
-def _run(words: list[str]) -> Run | None:
-    """The program of one simple command, without what only prepares its start."""
-    while words:
-        name = words[0].rpartition("/")[2]
-        is_assignment = re.fullmatch(r"\w+=.*", words[0]) is not None
-        if not (is_assignment or name in _BEFORE_PROGRAM or words[0].startswith(("-", "(", ">"))):
-            if name != "timeout":
-                break
-            words = words[1:]
-        words = words[1:]
-    if not words:
-        return None
-    program, rest = words[0].rpartition("/")[2], words[1:]
-    if _INTERPRETERS.fullmatch(program) and rest[:1] == ["-m"] and len(rest) > 1:
-        program, rest = rest[1], rest[2:]
-    if program in _WITH_VERB and rest:
-        flags = 2 if rest[0] == "run" or rest[:2] == ["reset", "--hard"] else 1
-        program, rest = " ".join([program, *rest[:flags]]), rest[flags:]
-    arguments = [word for word in rest if not word.startswith(("-", ">", "2>", "&"))]
-    return Run(program, tuple(arguments))
-
-
-def _key_run(runs: list[Run]) -> Run | None:
-    """What of a failed command line has to succeed: its check, else the last that does anything."""
-    acting = [run for run in runs if not run.explores]
-    return next((run for run in acting if run.checks), acting[-1] if acting else None)
-
-
-def _mends(run: Run, failed: Run | None) -> bool:
-    """Whether the success of one run shows that a failed one is mended: the same, or all of it."""
-    if failed is None or run.program != failed.program:
-        return False
-    return run.arguments == failed.arguments or (run.checks and not run.arguments)
-
-
-def _only_found_nothing(runs: list[Run], output: str) -> bool:
-    """Whether a search or comparison merely said no."""
-    lines = [line for line in output.splitlines() if line.strip() and not _EXIT.search(line)]
-    return bool(runs) and all(run.explores for run in runs) and not lines
-
-
-def _output(content: Any) -> str:
-    return excerpt(text_of(content))
-
-
-def _error_of(output: str) -> str:
-    """The line that says most about a failure, quoted, with the count of a test run."""
-    lines = [line.strip() for line in output.splitlines()[-400:]]
-    lines = [line.removeprefix("E ").strip() for line in lines if line and not _EXIT.search(line)]
-    named = [line for line in lines if _ERROR_NAME.search(line)]
-    telling = named or [line for line in lines if _ERROR_LINE.search(line)] or lines
-    error = code(telling[-1]) if telling else ""
-    count = _count_of(output)
-    return f"{error} ({count})" if count and count != error else error
-
-
-def _count_of(output: str) -> str:
-    for line in reversed(output.splitlines()[-60:]):
-        if len(line) < 200 and _COUNT_LINE.search(line.strip()):
-            return code(_RULE_OFF.sub("", line), 100)
-    return ""
+def _output(result: Entry | None) -> str:
+    return "" if result is None else excerpt(text_of(result.get("content")))
 
 
 def _verb(tool: str) -> str:

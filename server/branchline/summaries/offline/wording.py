@@ -11,6 +11,7 @@ It knows no messages and no sections.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from branchline.codec import clean_text
@@ -20,6 +21,10 @@ LONGEST_STATEMENT: Final = 320
 """Characters of one sentence or item in a summary."""
 LONGEST_CODE: Final = 160
 """Characters of one quoted command, error or path."""
+LONGEST_WHOLE: Final = 3_000
+"""Characters of a message that is kept word for word."""
+_LONGEST_QUOTED: Final = 1_000  # characters of one code span in such a message
+_LONGEST_SENTENCE: Final = 1_000  # characters of a sentence that are looked at
 _HEAD, _TAIL = 24_000, 8_000  # characters of one text that are looked at, at its two ends
 
 _REMOVED = re.compile(
@@ -39,27 +44,44 @@ _BACKTICKS = re.compile(r"`+")
 _MARKS = re.compile(r"(?:\s|#+(?=\s|#|$)|>|[-*+•·](?=\s)|\d{1,3}[.)](?=\s)|\[[ xX]\]|=+$|\|)+")
 _PATH = re.compile(
     r"(?<![\w`/.:@~-])(?:~?/|\.{1,2}/)?(?:[\w.@+-]{1,80}/){1,12}[\w.@+-]{0,80}\.[A-Za-z]\w{0,7}\b"
-    r"|(?<![\w`/.:@~-])(?:~?/|\.{1,2}/)(?:[\w.@+-]{1,80}/){0,12}[\w@+-][\w.@+-]{1,80}(?<![.])"
+    r"|(?<![\w`/.:@~-])(?:~?/|\.{1,2}/)(?:[\w.@+{}-]{1,80}/){0,12}[\w@+-][\w.@+-]{1,80}(?<![.])"
     r"|(?<![\w`/.:@~-])[\w-]{1,60}(?:\.[\w-]{1,20}){0,2}\.(?:py|pyi|ts|tsx|js|jsx|mjs|json|md|toml|ya?ml"
     r"|rs|go|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|lua|sh|sql|html|css|txt|csv|cfg|ini|lock|xml|vue"
     r"|proto|ipynb|env|log)\b(?!\()",
     re.ASCII,
 )
 _SENTENCE_END = re.compile(
-    r"""(?<=[.!?…])(?<!\b[zZ]\.)(?<!\b[BbduDaA]\.)(?<!e\.g\.)(?<!i\.e\.)(?<!bzw\.)(?<!\bca\.)
-    (?<!\betc\.)(?<!\bvs\.)(?<!\bNr\.)["'”\u2019)\]]*\s+|(?<=[。\uff01\uff1f\uff1b])["”\u2019」』\uff09]*\s*""",
+    r"""[.!?…]["'”\u2019)\]]*\s+ | [。\uff01\uff1f\uff1b]["”\u2019」』\uff09]*\s* | ;\s+
+    | [:;]-?[)D(P]\s+ | [\U0001f300-\U0001faff]\s+
+    | ,\s+(?=(?:but|however|aber|jedoch|mais|pero)\b) | [,\uff0c]\s*(?=但|不过|可是)""",
     re.VERBOSE,
+)
+_ABBREVIATION = re.compile(r"(?:\b(?:[zZBbduDaA]|ca|etc|vs|Nr|bzw)|e\.g|i\.e)\.")
+_QUESTION = re.compile(r"[?\uff1f]\W*$|(?:ですか|ますか|でしょうか|吗|呢)[。\W]*$")
+_MEASURED = re.compile(
+    r"(?<![\w.])\d[\d.,_]*\s*(?:%|ms|µs|s|sec|secs|seconds?|min|minutes?|h|hours?|[KMGT]i?B|kB|bytes?"
+    r"|px|fps|rows?|lines?|requests?|tokens?|users?|files?|tests?|times|x|Hz|million|Sekunden?"
+    r"|Minuten?|Stunden?|Zeilen|Dateien|Tests|Mal|Millionen)\b"
+    r"|\d[\d.,]*\s*(?:秒|分钟?|毫秒|ミリ秒|小时|時間|行|件|个|個|倍|万|億|亿|次|回)"
 )
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"\s{0,4}(?:[-*+•]\s+|(\d{1,2})(?:[.)](?=\s)|[、\uff0e\uff09])\s*)(\S.*)")
 _BOX = re.compile(r"\[([ xX✓✔])\]\s*|(✅|☑|✔|✓)\s*|(☐|⬜)\s*")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)|\s*\*\*([^*]+)\*\*\s*[:\uff1a]?\s*")
+_PARTICIPLE = re.compile(
+    r"(an|ab|auf|aus|ein|um|vor|nach|zu|weg|zurück|hinzu|fest|durch)?ge(\w{2,}?)(?:et|t|en)"
+    r"|(\w{2,}ier)t|((?:er|ver|be|ent|zer)\w{3,})t"
+)
+"""Of German verbs."""
 _IRREGULAR = {
     "wrote": "writ", "written": "writ", "made": "mak", "ran": "run", "built": "build",
     "kept": "keep", "sent": "send", "found": "find", "split": "split", "set": "set",
+    "geschrieben": "schreib", "verschoben": "verschieb",
 }  # fmt: skip
 _WIDE_ENDS = "\u3002\uff01\uff1f\uff1b\u300d"
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_GRAMMAR = re.compile("[\u3041-\u309f已了的经都也还把给将和与在是]+")
+_ALONE = re.compile("[\u3400-\u9fff]|[\u30a0-\u30ff\uac00-\ud7af]+")
 _UNSPACED = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(rf"[{_CJK}]+|[^\W\d_{_CJK}](?:[^\W{_CJK}]|-)*")
 
@@ -91,41 +113,87 @@ def prose(text: str, limit: int = LONGEST_STATEMENT) -> str:
     Longer texts are cut between words and outside code, with "…".
     """
     line = " ".join(_MARKS.sub("", one, count=1) if _MARKS.match(one) else one
-                    for one in text.split("\n"))  # fmt: skip
-    line = _SPACES.sub(" ", line).strip()
+                    for one in text[: 8 * limit].split("\n"))  # fmt: skip
+    return _cut(_made(_with_paths(line)), limit)
+
+
+def whole(text: str) -> str:
+    """A message word for word, as one line; what is pasted in it is quoted as code and shortened.
+
+    Of a message that is longer than `LONGEST_WHOLE` its beginning and its end are kept.
+    """
+    lines: list[str] = []
+    pasted: list[str] = []
+    fence = ""
+    for raw in (*excerpt(text).split("\n"), ""):
+        mark = _FENCE.match(raw)
+        if (fence and not mark) or (not fence and raw.lstrip().startswith(">")):
+            pasted.append(raw.lstrip(" \t>"))
+            continue
+        if pasted:
+            lines.append(code(" ".join(pasted)))
+            pasted = []
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        else:
+            heading = _HEADING.fullmatch(raw)
+            lines.append((heading[1] or heading[2]) if heading else raw.lstrip(" \t|"))
+    made = _made(_spans(" ".join((*lines, code(" ".join(pasted))))), _LONGEST_QUOTED)
+    if sum(len(part) for part, _ in made) <= LONGEST_WHOLE:
+        return "".join(part for part, _ in made).strip()
+    room = LONGEST_WHOLE - len(" … ")
+    head = _cut(made, room * 2 // 3).removesuffix("…")
+    tail = _cut([(part[::-1], is_code) for part, is_code in reversed(made)], room // 3)
+    return f"{head.rstrip()} … {tail.removesuffix('…')[::-1].lstrip()}"
+
+
+Parts = list[tuple[str, bool]]
+"""Parts of a line in order, and whether each is code."""
+
+
+def _made(spans: Iterable[tuple[str, bool]], longest_code: int = LONGEST_CODE) -> Parts:
+    """The parts as they may stand in a summary."""
+    return [(code(part, longest_code) if is_code else _safe(part), is_code)
+            for part, is_code in spans]  # fmt: skip
+
+
+def _cut(made: Parts, limit: int) -> str:
+    """The parts together, cut between words and outside code, with "…"."""
     parts: list[str] = []
     room = limit
-    for part, is_code in _spans(line):
-        made = code(part, LONGEST_CODE) if is_code else _safe(part)
-        if len(made) > room:
+    for part, is_code in made:
+        if len(part) > room:
             if not is_code:
-                cut = made[:room]
+                cut = part[:room]
                 word = cut if _UNSPACED.search(cut[-12:]) else cut.rpartition(" ")[0]
                 parts.append(re.sub(r"&(?:lt|l)?$", "", word).rstrip(" ,;:\uff0c、\uff1b\uff1a("))
             parts.append("…")
             break
-        parts.append(made)
-        room -= len(made)
+        parts.append(part)
+        room -= len(part)
     return "".join(parts).strip()
 
 
-def _spans(line: str) -> Iterator[tuple[str, bool]]:
-    """The parts of a line in order, and whether each is code: quoted as such, or a path."""
+def _spans(text: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a text in order, and whether each is quoted as code."""
+    line = _SPACES.sub(" ", text).strip()
     position = 0
     for span in _SPAN.finditer(line):
-        yield from _with_paths(line[position : span.start()])
+        yield line[position : span.start()], False
         yield span[2].strip(), True
         position = span.end()
-    yield from _with_paths(line[position:])
+    yield line[position:], False
 
 
 def _with_paths(text: str) -> Iterator[tuple[str, bool]]:
-    position = 0
-    for path in _PATH.finditer(text):
-        yield text[position : path.start()], False
-        yield path[0], True
-        position = path.end()
-    yield text[position:], False
+    """The same, where a path counts as code too."""
+    for part, is_code in _spans(text):
+        position = 0
+        for path in () if is_code or not _may_have_paths(part) else _PATH.finditer(part):
+            yield part[position : path.start()], False
+            yield path[0], True
+            position = path.end()
+        yield part[position:], is_code
 
 
 def _safe(text: str) -> str:
@@ -148,6 +216,13 @@ class Line:
     number: int | None = None
     ticked: bool | None = None
     heading: bool = False
+
+    @property
+    def sentences(self) -> list[str]:
+        """The sentences of the line, each as far as it is looked at; a heading has none."""
+        if self.heading:
+            return []
+        return [one[:_LONGEST_SENTENCE] for one in sentences(self.text)]
 
 
 def said(text: str) -> list[Line]:
@@ -187,7 +262,10 @@ def said(text: str) -> list[Line]:
 
 
 def sentences(line: str) -> list[str]:
-    """The sentences of a line. Full stops inside code, paths and numbers end none."""
+    """The sentences of a line, and what stands against each other in one.
+
+    Full stops inside code, paths and numbers end none.
+    """
     spans = [(one.start(), one.end()) for one in _SPAN.finditer(line)]
     found: list[str] = []
     start = at = 0
@@ -196,10 +274,22 @@ def sentences(line: str) -> list[str]:
             at += 1
         if at < len(spans) and spans[at][0] < end.start():
             continue
+        if _ABBREVIATION.search(line, max(0, end.start() - 3), end.start() + 1):
+            continue
         found.append(line[start : end.end()].strip())
         start = end.end()
     found.append(line[start:].strip())
-    return [one for one in found if one]
+    return [one for one in (part.rstrip(",;\uff0c\uff1b") for part in found) if one]
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence is a question."""
+    return _QUESTION.search(sentence) is not None
+
+
+def is_measured(sentence: str) -> bool:
+    """Whether a sentence states a number with its unit."""
+    return _MEASURED.search(sentence) is not None
 
 
 def joined(parts: Iterable[str]) -> str:
@@ -210,6 +300,7 @@ def joined(parts: Iterable[str]) -> str:
     return text
 
 
+@lru_cache(maxsize=2_000)
 def features(text: str) -> frozenset[str]:
     """What a text is about: its words in lower case, or pairs of characters without spaces."""
     found: set[str] = set()
@@ -221,10 +312,26 @@ def features(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def core(text: str) -> frozenset[str]:
+    """What a clause is about, word for word where they are set apart, else sign for sign.
+
+    Finer than `features`: endings and particles of Chinese and Japanese are no part of it.
+    """
+    found: set[str] = set()
+    for word in _WORD.findall(text.casefold()):
+        if _UNSPACED.fullmatch(word):
+            found.update(_ALONE.findall(_GRAMMAR.sub(" ", word)))
+        elif word not in STOP_WORDS:
+            found.add(_stem(word))
+    return frozenset(found)
+
+
 def _stem(word: str) -> str:
-    """The word without a common ending, so that "added" and "adds" are one."""
+    """The word without a common ending: "added" and "adds" have one stem."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
+    if participle := _PARTICIPLE.fullmatch(word):
+        return "".join(filter(None, participle.groups()))
     for ending in ("ing", "ed", "es", "s", "en", "e"):
         if word.endswith(ending) and len(word) - len(ending) > 2:
             return word[: -len(ending)]
@@ -233,7 +340,11 @@ def _stem(word: str) -> str:
 
 def paths_in(text: str) -> list[str]:
     """The paths that a text names outside code."""
-    return [match[0] for match in _PATH.finditer(text)]
+    return [match[0] for match in _PATH.finditer(text)] if _may_have_paths(text) else []
+
+
+def _may_have_paths(text: str) -> bool:
+    return "/" in text or "." in text
 
 
 def code_in(text: str) -> list[str]:

@@ -6,33 +6,36 @@ end. A new language is one more file; without one, requests, commands, files and
 recognised.
 """
 
-import re
 from dataclasses import dataclass, fields
 from typing import Final
 
 from branchline.summaries.offline.languages.chinese import CHINESE
+from branchline.summaries.offline.languages.cue import Cue
 from branchline.summaries.offline.languages.english import ENGLISH
 from branchline.summaries.offline.languages.german import GERMAN
 from branchline.summaries.offline.languages.japanese import JAPANESE
 from branchline.summaries.offline.languages.language import Language
 
 LANGUAGES: Final = (ENGLISH, GERMAN, CHINESE, JAPANESE)
+UNSPACED: Final = (CHINESE, JAPANESE)
+"""Those whose cues are not in ASCII."""
 
 STOP_WORDS: Final = frozenset(
     {
-        "aber", "about", "after", "again", "ahead", "all", "alle", "als", "also", "and", "any",
-        "are", "auch", "auf", "aus", "been", "begin", "bei", "bitte", "but", "can", "continue",
-        "could", "das", "dass", "dem", "den", "der", "des", "did", "die", "does", "done", "ein",
-        "eine", "einem", "einen", "einer", "for", "from", "für", "get", "haben", "had", "has",
-        "hat", "have", "her", "his", "how", "ich", "ihr", "into", "ist", "its", "jetzt", "just",
-        "kann", "kein", "keine", "like", "make", "many", "may", "mehr", "mit", "more", "muss",
-        "must", "nach", "need", "neue", "neuen", "new", "next", "nicht", "noch", "not", "now",
-        "nur", "oder", "one", "only", "our", "out", "over", "please", "proceed", "sein",
+        "aber", "about", "after", "again", "against", "ahead", "all", "alle", "als", "also",
+        "and", "any", "are", "auch", "auf", "aus", "been", "begin", "bei", "bitte", "but", "can",
+        "complete", "completed", "continue", "could", "das", "dass", "dem", "den", "der", "des",
+        "did", "die", "does", "done", "ein", "eine", "einem", "einen", "einer", "erledigt",
+        "fertig", "finished", "for", "from", "für", "get", "haben", "had", "has", "hat", "have",
+        "her", "his", "how", "ich", "ihr", "into", "ist", "its", "jetzt", "just", "kann", "kein",
+        "keine", "like", "make", "many", "may", "mehr", "mit", "more", "muss", "must", "nach",
+        "need", "neue", "neuen", "new", "next", "nicht", "noch", "not", "now", "nur", "oder",
+        "ok", "okay", "one", "only", "our", "out", "over", "please", "proceed", "ready", "sein",
         "shall", "should", "sich", "sie", "sind", "soll", "sollen", "some", "start", "step",
-        "such", "than", "that", "the", "their", "them", "then", "there", "these", "they",
-        "this", "und", "use", "used", "using", "very", "vom", "von", "want", "war", "was",
-        "way", "wenn", "were", "what", "when", "where", "which", "while", "wie", "will", "wir",
-        "wird", "with", "without", "would", "you", "your", "zum", "zur",
+        "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this",
+        "too", "und", "use", "used", "using", "very", "vom", "von", "want", "war", "was", "way",
+        "wenn", "were", "what", "when", "where", "which", "while", "wie", "will", "wir", "wird",
+        "with", "without", "would", "you", "your", "zum", "zur",
     }
 )  # fmt: skip
 """Words that say nothing of what a sentence is about."""
@@ -40,35 +43,38 @@ STOP_WORDS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """The cues of all languages together, compiled; attributes as in `Language`."""
+    """Every cue; attributes as in `Language`."""
 
-    rule: re.Pattern[str]
-    small_talk: re.Pattern[str]
-    choice: re.Pattern[str]
-    rejected: re.Pattern[str]
-    instead: re.Pattern[str]
-    retracted: re.Pattern[str]
-    lifted: re.Pattern[str]
-    corrected: re.Pattern[str]
-    refusal: re.Pattern[str]
-    consent: re.Pattern[str]
-    acknowledged: re.Pattern[str]
-    works: re.Pattern[str]
-    done: re.Pattern[str]
-    all_done: re.Pattern[str]
-    open: re.Pattern[str]
-    failed: re.Pattern[str]
-    cause: re.Pattern[str]
-    intent: re.Pattern[str]
-    plan: re.Pattern[str]
-    no_plan: re.Pattern[str]
-    step: re.Pattern[str]
-    skipped: re.Pattern[str]
-
-
-def _compiled(cue: str) -> re.Pattern[str]:
-    patterns = "|".join(f"(?:{getattr(language, cue)})" for language in LANGUAGES)
-    return re.compile(patterns, re.IGNORECASE | re.VERBOSE)
+    rule: Cue
+    rules: Cue
+    small_talk: Cue
+    polite: Cue
+    choice: Cue
+    rejected: Cue
+    instead: Cue
+    retracted: Cue
+    lifted: Cue
+    corrected: Cue
+    refusal: Cue
+    consent: Cue
+    acknowledged: Cue
+    works: Cue
+    done: Cue
+    all_done: Cue
+    open: Cue
+    failed: Cue
+    cause: Cue
+    intent: Cue
+    plan: Cue
+    options: Cue
+    no_plan: Cue
+    step: Cue
+    skipped: Cue
 
 
-CUES: Final = Cues(**{one.name: _compiled(one.name) for one in fields(Language)})
+def _cue(name: str) -> Cue:
+    spaced = [getattr(one, name) for one in LANGUAGES if one not in UNSPACED]
+    return Cue(spaced, [getattr(one, name) for one in UNSPACED])
+
+
+CUES: Final = Cues(**{one.name: _cue(one.name) for one in fields(Language)})

@@ -16,18 +16,34 @@ GERMAN: Final = Language(
         | \bbleib(?:t|en)\b(?!\s(?:stehen|hängen)) | \bunverändert\b
         | \b(?:auf\skeinen\sfall|unbedingt|zwingend|verboten|tabu|nicht\serlaubt)\b
         | \b(?:höchstens|mindestens|maximal)\b
-        | (?:^|[,;:–]\s*)(?:bitte\s)?(?:kein(?:e|en)?\s(?!Problem|Ahnung|Sorge|Eile|Frage)|nur\b
-        |ohne\b
-          |vermeide)
+        | (?:^|[,;:–]\s*)(?:(?:aber|und|also|dann|bitte)\s)*
+          (?:kein(?:e|en)?\s(?!Problem|Ahnung|Sorge|Eile|Frage)|nur\b|ohne\b|vermeide)
+        | (?:^|[,;:–]\s*)(?:(?:aber|und|also|dann|bitte)\s)*
+          (?:fass|rühr|änder|lösch|verwend|benutz|nutz|nimm|mach|schreib|leg|verschieb|entfern|bau
+          |stell|pack|push|committe|überschreib|lade|lad|gib|lass)(?:e|t|en)?\b
+          [^.!?]{0,60}\b(?:nicht|nichts|nie|niemals|kein\w*)\b
         | \bnicht\s(?:ändern|anfassen|verändern|löschen|verwenden|benutzen|umbenennen|anrühren
           |committen|überschreiben|nutzen|mehr\sals)\b
+        | \bich\s(?:will|möchte)\s(?:\w+\s)?kein\w* | \balles\sauf\s\w+sch\b | \bnicht\sdrin\b
+        | \b(?:es\sist\s(?:\w+\s)?wichtig|wichtig\sist)\b | \b(?:Finger|Hände)\sweg\b
+        | \bTests?\b[^.!?]{0,20}\bzuerst\b | (?:^|[,;:–]\s*)(?:bitte\s)?halte?\s(?!an\b)
+        | \bnichts\s(?:ge)?(?:änder|lösch|veränder|umbenenn|umbenannt|anfass|angefass)\w*\b
+        | \bsoll(?:en|te|ten)?\b[^.!?]{0,60}\bweiter(?:hin)?\b
         | \bin\sRuhe\b | \büberall\b | \bbitte\s(?:nur|auf|in|mit|ohne)\b
         | \bachte\b | \bstell\w*\b.*\bsicher\b | \b(?:Vorgabe|Regel)\sist\b
     """,
+    rules=r"""
+        \b(?:Regeln?|Vorgaben?|Bedingungen?|Anforderungen?|Einschränkungen?|Randbedingungen?
+        |Konventionen)\b[^:]{0,40}:?\W*$
+        | \b(?:beachte\w*|wichtig|achte\w*)\b[^:]{0,40}:\W*$
+    """,
+    polite=r"\b(?:kannst|könntest|könnt|könntet|würdest|magst|können|könnten)\s(?:du|ihr|Sie|wir)\b",
     small_talk=r"""
         \b(?:ich\s)?muss\s(?:ich\s)?(?:schon\s|jetzt\s)?(?:sagen|zugeben|gestehen
           |los|weg|gehen)\b
         | \bdas\smuss\sman\b[^,;]* | \bwie\simmer\b | \bnoch\s(?:nie|immer)\b
+        | \b(?:das|es|da)\smuss\b[^,;]*\b(?:liegen|gewesen)\b[^,;]*
+        | \bimmer\s(?:das\s(?:gleiche|selbe)|dasselbe)\b[^,;]*
         | \bimmer\s(?:noch|wieder|fehl|mehr|gern\w*|besser|schneller)\b | \bnie\s(?:gedacht
         |gesehen)\b
         | \bich\s(?:habe|hätte|dachte)\b[^,;]*\b(?:nie|immer)\b[^,;]* | \bmuss\swohl\b[^,;]*
@@ -61,15 +77,15 @@ GERMAN: Final = Language(
     corrected=r"\b(?:eigentlich|Korrektur|ich\smeinte|Quatsch|besser\sgesagt)\b",
     refusal=r"^\W*(?:nein|falsch|stopp?|so\snicht|nö)\b",
     consent=r"""
-        ^\W*(?:ja|gerne?|einverstanden|mach\sdas|in\sOrdnung|genau|okay|ok)
-        (?:[\s,]+(?:bitte|gerne?|mach\sdas|danke))*\W*$
+        ^\W*(?:ja|gerne?|einverstanden|mach\sdas|in\sOrdnung|genau|okay|ok|leg\slos|klingt\sgut)
+        (?:[\s,]+(?:bitte|gerne?|mach\sdas|danke|leg\slos|so))*\W*$
     """,
     acknowledged=r"""
         ^\W*(?:(?:vielen|herzlichen|besten)\s)?(?:danke?|super|prima|gut|passt|perfekt|klasse|toll
         |weiter|mach\sweiter|sehr\s(?:gut|schön)|schön|hallo|moin|guten\s(?:Morgen|Tag)
         |gute\sArbeit)
-        (?:[\s,]+(?:dir|schön|sehr|gut|für|die|das|Arbeit|Hilfe|gemacht|so|wie|immer|weiter
-        |bitte))*\W*$
+        (?:\W+(?:dir|dank|schön|sehr|gut|für|die|das|Arbeit|Hilfe|gemacht|so|wie|immer|weiter
+        |bitte|danke|super|prima|passt|perfekt|mach))*\W*$
     """,
     works=r"""
         \b(?:funktioniert|läuft|klappt|geht)\s(?:es\s)?(?:jetzt|nun|wieder|alles)\b
@@ -80,6 +96,9 @@ GERMAN: Final = Language(
         \b(?:fertig|erledigt|behoben|umgesetzt|abgeschlossen|hinzugefügt|läuft|laufen|funktioniert
         |grün|bestanden|bestehen|erfolgreich|geändert|entfernt|angepasst|eingebaut|implementiert
         |ergänzt|umgestellt|geschrieben|repariert|aktualisiert|eingefügt)\b
+        | \b(?:ist|sind|wurden?|habe|haben)\b[^.!?]{0,60}\b
+          (?!gewesen|geworden|gesehen|gefunden|gedacht|geplant|gesagt|gelesen|geändert\swerden)
+          (?:\w*ge\w{3,}(?:t|en)|\w+iert)\b(?!\swerden)
     """,
     all_done=r"""
         \balle\sSchritte\s(?:sind\s)?(?:fertig|erledigt) | \balles\s(?:ist\s)?(?:fertig
@@ -106,9 +125,9 @@ GERMAN: Final = Language(
         | \bich\swerde\b | \bals\sNächstes\b
     """,
     plan=r"\b(?:Plan|Schritte?|Nächstes|offen\w*|Aufgaben|ausstehend|zu\stun)\b",
+    options=r"\b(?:Möglichkeiten|Wege|Varianten|Optionen|Alternativen|entweder|welche[rsn]?)\b",
     no_plan=r"""
-        \b(?:Möglichkeiten|Wege|Varianten|Optionen|Alternativen|entweder|welche[rsn]?)\b
-        | \b(?:gefunden|Probleme?|Gründe|Ursachen|Befunde|Änderungen|Ergebnisse?|geändert|gemacht
+        \b(?:gefunden|Probleme?|Gründe|Ursachen|Befunde|Änderungen|Ergebnisse?|geändert|gemacht
         |erledigt|gemessen|Fehler|Unterschiede)\b
     """,
     step=r"\bSchritte?\s(\d{1,2})\b",

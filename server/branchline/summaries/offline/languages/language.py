@@ -13,7 +13,9 @@ class Language:
 
     Attributes:
         rule: a demand, a ban, a preference, a plain statement of what stays as it is.
+        rules: a list below this is of rules.
         small_talk: phrases with such words that demand nothing; cut out before `rule` is tried.
+        polite: a question that asks for something to be done.
         choice: something is chosen.
         rejected: something is turned down; its groups are what.
         instead: a choice that takes the place of the one before, whatever that was.
@@ -31,13 +33,16 @@ class Language:
         cause: why something is as it is.
         intent: the speaker says what they will do next.
         plan: a list below this is what will be done.
-        no_plan: a list below this is no plan: options, findings, what was done.
+        options: a list below this is to choose from.
+        no_plan: a list below this is no plan: findings, what was done.
         step: a numbered step, its group the number.
         skipped: a step is left out.
     """
 
     rule: str
+    rules: str
     small_talk: str
+    polite: str
     choice: str
     rejected: str
     instead: str
@@ -55,6 +60,7 @@ class Language:
     cause: str
     intent: str
     plan: str
+    options: str
     no_plan: str
     step: str
     skipped: str
