@@ -130,6 +130,12 @@ def test_the_same_conversation_gives_the_same_bytes(varied: Varied) -> None:
     assert compacted(deepcopy(varied.entries)) == first
 
 
+@table
+def test_an_update_with_nothing_new_gives_the_same_bytes(varied: Varied) -> None:
+    text = sections.strip_file_lists(compacted(varied.entries)[0])
+    assert "".join(summarise(request([], previous=text))) == text
+
+
 def test_a_summary_has_2000_tokens_or_less_on_average() -> None:
     sizes = [codec.utf16_length(compacted(varied.entries)[0]) // 4 for varied in VARIED]
     assert sum(sizes) / len(sizes) <= 2_000
