@@ -13,8 +13,7 @@ from tests.unit.varied_talks.shape import Varied
 from tests.unit.varied_talks.spanish_hostile import SPANISH_HOSTILE
 from tests.unit.varied_talks.terse_python import TERSE_PYTHON
 
-VARIED: tuple[Varied, ...] = (
-    DEMO,
+IN_ONE_LINE: tuple[Varied, ...] = (
     ENGLISH_UPLOADS,
     GERMAN_INVOICES,
     CHINESE_ORDERS,
@@ -26,3 +25,6 @@ VARIED: tuple[Varied, ...] = (
     MIXED_GEMINI,
     SPANISH_HOSTILE,
 )
+"""Those without forks."""
+
+VARIED = (DEMO, *IN_ONE_LINE)

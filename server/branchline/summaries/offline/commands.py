@@ -50,7 +50,8 @@ _EXIT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _COUNT = re.compile(
-    r"\b\d+ (?:tests? )?(?:passed|failed|passing|failing|errors?|failures?|warnings?|ok)\b"
+    r"\b\d+ (?:tests? )?(?:passed|failed|passing|failing|errors?|failures?|warnings?|ok|runs"
+    r"|examples?)\b"
     r"|^(?:test result:|tests:|ran \d+ tests?|ok\s+\S+\s+[\d.]+s$|build succ|ok \(|failed \()"
 )
 _FAILING = re.compile(

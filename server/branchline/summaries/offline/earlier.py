@@ -89,6 +89,7 @@ def _take_checkpoint(notes: Notes, text: str) -> None:
     for one in items(sections.IN_PROGRESS):
         if one.text.startswith(NOT_ANSWERED):
             notes.begun.append(one)
+            notes.asked = statement(one.text.removeprefix(NOT_ANSWERED), EARLIER)
             notes.answered = False
         elif one.text.startswith(UNDER_WAY):
             notes.attempts.append(statement(one.text.removeprefix(UNDER_WAY), EARLIER))

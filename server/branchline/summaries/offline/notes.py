@@ -49,11 +49,11 @@ MAX_KEPT: Final = 40
 _SAME = 0.75  # shared features (Jaccard) from which one statement takes the place of another
 _SAME_CORRECTED = 0.3  # the same where the speaker corrects himself
 _COVERED = 0.6  # the part of a step's features that a result must name to finish it
-_NAMED = 0.7  # the part of a clause that a step must hold to be what the clause says is done
-_CLAUSE = re.compile(r"[,;:\uff0c\uff1b\uff1a、\u2013\u2014]\s*")
+_NAMED = 0.66  # the part of a clause that a step must hold to be what the clause says is done
+CLAUSE: Final = re.compile(r"[,;:\uff0c\uff1b\uff1a、\u2013\u2014]\s*")
 _NEXT_NUMBER = re.compile(
     r"\s*(,|and|und|&|\+|和|、|と|及|to|bis|-|\u2013|\uff5e|〜|到|至)\s*(?:and\s|und\s)?"
-    r"(?:steps?\s|schritte?\s|第|步骤\s*|ステップ\s*|手順\s*)?(\d{1,2})\b",
+    r"(?:steps?\s|schritte?\s|第|步骤\s*|ステップ\s*|手順\s*)?(\d{1,2})(?!\d)",
     re.IGNORECASE,
 )
 _UP_TO = frozenset({"to", "bis", "-", "\u2013", "\uff5e", "〜", "到", "至"})
@@ -226,7 +226,7 @@ class Notes:
                     or _covers(result.about, step.about)
                 ]
             )
-            for clause in _CLAUSE.split(result.text):
+            for clause in CLAUSE.split(result.text):
                 self._settle_named(clause)
             self.unfinished = [
                 one for one in self.unfinished if not _covers(result.about, one.about)
@@ -249,12 +249,7 @@ class Notes:
         """
         new = [statement(one, at) for one in sentences]
         self.intents = [
-            one
-            for one in new
-            if not any(
-                _covers(one.about, step.about) and _covers(step.about, one.about)
-                for step in self.plan
-            )
+            one for one in new if not any(_likeness(one, step) >= _SAME for step in self.plan)
         ]
 
     def tick(self, step: str, at: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from branchline.summaries.offline.languages import CUES
-from branchline.summaries.offline.notes import Notes, Statement, keep, statement
+from branchline.summaries.offline.notes import CLAUSE, Notes, Statement, keep, statement
 from branchline.summaries.offline.wording import Line, is_measured, is_question, said
 
 _SHORTEST_RESULT: Final = 10  # characters of a result that says more than that there is one
@@ -21,8 +21,8 @@ def take_reply(notes: Notes, text: str, at: int, *, ends_turn: bool) -> None:
     notes.replied = True
     notes.options = []
     steps, listed = _steps(notes, lines, at)
-    stated = [one for place, line in enumerate(lines) if place not in listed
-              for one in line.sentences]  # fmt: skip
+    stated = [part for place, line in enumerate(lines) if place not in listed
+              for one in line.sentences for part in _parts(one)]  # fmt: skip
     if not stated and not steps:
         return
     notes.last_reply = statement(" ".join(stated), at) if stated else None
@@ -66,6 +66,14 @@ def take_reply(notes: Notes, text: str, at: int, *, ends_turn: bool) -> None:
         _end_turn(notes, results, unfinished)
     elif stated:
         keep(notes.attempts, statement(stated[0], at))
+
+
+def _parts(sentence: str) -> list[str]:
+    """A sentence, or its clauses if it tells of what is done and of what is not."""
+    is_mixed = CUES.done.search(sentence) and (
+        CUES.open.search(sentence) or CUES.failed.search(sentence)
+    )
+    return [one for one in CLAUSE.split(sentence) if one.strip()] if is_mixed else [sentence]
 
 
 def _items_below(

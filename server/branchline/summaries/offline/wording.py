@@ -43,15 +43,15 @@ _SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)([^`]+)\1(?!`)")
 _BACKTICKS = re.compile(r"`+")
 _MARKS = re.compile(r"(?:\s|#+(?=\s|#|$)|>|[-*+•·](?=\s)|\d{1,3}[.)](?=\s)|\[[ xX]\]|=+$|\|)+")
 _PATH = re.compile(
-    r"(?<![\w`/.:@~-])(?:~?/|\.{1,2}/)?(?:[\w.@+-]{1,80}/){1,12}[\w.@+-]{0,80}\.[A-Za-z]\w{0,7}\b"
-    r"|(?<![\w`/.:@~-])(?:~?/|\.{1,2}/)(?:[\w.@+{}-]{1,80}/){0,12}[\w@+-][\w.@+-]{1,80}(?<![.])"
-    r"|(?<![\w`/.:@~-])[\w-]{1,60}(?:\.[\w-]{1,20}){0,2}\.(?:py|pyi|ts|tsx|js|jsx|mjs|json|md|toml|ya?ml"
+    r"(?<![\w`/.:@~<;-])(?:~?/|\.{1,2}/)?(?:[\w.@+-]{1,80}/){1,12}[\w.@+-]{0,80}\.[A-Za-z]\w{0,7}\b"
+    r"|(?<![\w`/.:@~<;-])(?:~?/|\.{1,2}/)(?:[\w.@+{}-]{1,80}/){0,12}[\w@+-][\w.@+-]{1,80}(?<![.])"
+    r"|(?<![\w`/.:@~<;-])[\w-]{1,60}(?:\.[\w-]{1,20}){0,2}\.(?:py|pyi|ts|tsx|js|jsx|mjs|json|md|toml|ya?ml"
     r"|rs|go|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|lua|sh|sql|html|css|txt|csv|cfg|ini|lock|xml|vue"
     r"|proto|ipynb|env|log)\b(?!\()",
     re.ASCII,
 )
 _SENTENCE_END = re.compile(
-    r"""[.!?…]["'”\u2019)\]]*\s+ | [。\uff01\uff1f\uff1b]["”\u2019」』\uff09]*\s* | ;\s+
+    r"""[.!?…]["'”\u2019)\]]*\s+ | [。\uff01\uff1f\uff1b]["”\u2019」』\uff09]*\s* | (?<!&lt);\s+
     | [:;]-?[)D(P]\s+ | [\U0001f300-\U0001faff]\s+
     | ,\s+(?=(?:but|however|aber|jedoch|mais|pero)\b) | [,\uff0c]\s*(?=但|不过|可是)""",
     re.VERBOSE,
@@ -64,7 +64,7 @@ _MEASURED = re.compile(
     r"|Minuten?|Stunden?|Zeilen|Dateien|Tests|Mal|Millionen)\b"
     r"|\d[\d.,]*\s*(?:秒|分钟?|毫秒|ミリ秒|小时|時間|行|件|个|個|倍|万|億|亿|次|回)"
 )
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"\s{0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _ITEM = re.compile(r"\s{0,4}(?:[-*+•]\s+|(\d{1,2})(?:[.)](?=\s)|[、\uff0e\uff09])\s*)(\S.*)")
 _BOX = re.compile(r"\[([ xX✓✔])\]\s*|(✅|☑|✔|✓)\s*|(☐|⬜)\s*")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.*)|\s*\*\*([^*]+)\*\*\s*[:\uff1a]?\s*")
@@ -73,6 +73,8 @@ _PARTICIPLE = re.compile(
     r"|(\w{2,}ier)t|((?:er|ver|be|ent|zer)\w{3,})t"
 )
 """Of German verbs."""
+_TRAILING = re.compile(r"(?:,|(?<!&lt);|[\uff0c\uff1b])+$")
+_LEADING = re.compile(r"(?:[\s>|]|#{1,6}(?=\s|$)|~{3,})+")
 _IRREGULAR = {
     "wrote": "writ", "written": "writ", "made": "mak", "ran": "run", "built": "build",
     "kept": "keep", "sent": "send", "found": "find", "split": "split", "set": "set",
@@ -97,11 +99,11 @@ def excerpt(text: str) -> str:
 def code(text: str, limit: int = LONGEST_CODE) -> str:
     """The text as one code span of at most about ``limit`` characters; empty if it is blank."""
     line = _SPACES.sub(" ", excerpt(text[: 4 * limit])).strip()
+    line = _TAG_IN_CODE.sub(r"<\\", line)
     if len(line) > limit or len(text) > 4 * limit:
         line = line[: limit - 1].rstrip() + "…"
     if not line:
         return ""
-    line = _TAG_IN_CODE.sub(r"<\\", line)
     fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"
@@ -140,11 +142,16 @@ def whole(text: str) -> str:
             lines.append((heading[1] or heading[2]) if heading else raw.lstrip(" \t|"))
     made = _made(_spans(" ".join((*lines, code(" ".join(pasted))))), _LONGEST_QUOTED)
     if sum(len(part) for part, _ in made) <= LONGEST_WHOLE:
-        return "".join(part for part, _ in made).strip()
+        return _unmarked("".join(part for part, _ in made))
     room = LONGEST_WHOLE - len(" … ")
     head = _cut(made, room * 2 // 3).removesuffix("…")
     tail = _cut([(part[::-1], is_code) for part, is_code in reversed(made)], room // 3)
-    return f"{head.rstrip()} … {tail.removesuffix('…')[::-1].lstrip()}"
+    return _unmarked(f"{head.rstrip()} … {tail.removesuffix('…')[::-1].lstrip()}")
+
+
+def _unmarked(line: str) -> str:
+    line = _SPACES.sub(" ", line).strip()
+    return line[mark.end() :] if (mark := _LEADING.match(line)) else line
 
 
 Parts = list[tuple[str, bool]]
@@ -279,7 +286,7 @@ def sentences(line: str) -> list[str]:
         found.append(line[start : end.end()].strip())
         start = end.end()
     found.append(line[start:].strip())
-    return [one for one in (part.rstrip(",;\uff0c\uff1b") for part in found) if one]
+    return [one for one in (_TRAILING.sub("", part) for part in found) if one]
 
 
 def is_question(sentence: str) -> bool:

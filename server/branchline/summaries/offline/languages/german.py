@@ -22,8 +22,8 @@ GERMAN: Final = Language(
           (?:fass|rühr|änder|lösch|verwend|benutz|nutz|nimm|mach|schreib|leg|verschieb|entfern|bau
           |stell|pack|push|committe|überschreib|lade|lad|gib|lass)(?:e|t|en)?\b
           [^.!?]{0,60}\b(?:nicht|nichts|nie|niemals|kein\w*)\b
-        | \bnicht\s(?:ändern|anfassen|verändern|löschen|verwenden|benutzen|umbenennen|anrühren
-          |committen|überschreiben|nutzen|mehr\sals)\b
+        | \bnicht\s(?:[^.!?,;]{1,40}\s)?(?:ändern|anfassen|verändern|löschen
+          |verwenden|benutzen|umbenennen|anrühren|committen|überschreiben|nutzen|mehr\sals)\b
         | \bich\s(?:will|möchte)\s(?:\w+\s)?kein\w* | \balles\sauf\s\w+sch\b | \bnicht\sdrin\b
         | \b(?:es\sist\s(?:\w+\s)?wichtig|wichtig\sist)\b | \b(?:Finger|Hände)\sweg\b
         | \bTests?\b[^.!?]{0,20}\bzuerst\b | (?:^|[,;:–]\s*)(?:bitte\s)?halte?\s(?!an\b)
@@ -77,15 +77,15 @@ GERMAN: Final = Language(
     corrected=r"\b(?:eigentlich|Korrektur|ich\smeinte|Quatsch|besser\sgesagt)\b",
     refusal=r"^\W*(?:nein|falsch|stopp?|so\snicht|nö)\b",
     consent=r"""
-        ^\W*(?:ja|gerne?|einverstanden|mach\sdas|in\sOrdnung|genau|okay|ok|leg\slos|klingt\sgut)
-        (?:[\s,]+(?:bitte|gerne?|mach\sdas|danke|leg\slos|so))*\W*$
+        ^\W*(?:ja|mach|gerne?|einverstanden|mach\sdas|in\sOrdnung|genau|okay|ok|leg\slos|klingt\sgut)
+        (?:[\s,]+(?:bitte|gerne?|mach(?:\sdas)?|danke|leg\slos|so|mal))*\W*$
     """,
     acknowledged=r"""
         ^\W*(?:(?:vielen|herzlichen|besten)\s)?(?:danke?|super|prima|gut|passt|perfekt|klasse|toll
         |weiter|mach\sweiter|sehr\s(?:gut|schön)|schön|hallo|moin|guten\s(?:Morgen|Tag)
         |gute\sArbeit)
         (?:\W+(?:dir|dank|schön|sehr|gut|für|die|das|Arbeit|Hilfe|gemacht|so|wie|immer|weiter
-        |bitte|danke|super|prima|passt|perfekt|mach))*\W*$
+        |bitte|danke|vielen|herzlichen|besten|super|prima|passt|perfekt|mach))*\W*$
     """,
     works=r"""
         \b(?:funktioniert|läuft|klappt|geht)\s(?:es\s)?(?:jetzt|nun|wieder|alles)\b
