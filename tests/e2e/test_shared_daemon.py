@@ -107,7 +107,8 @@ def test_it_can_be_started_by_hand(shared: SharedDaemon) -> None:
         assert shared.pid() == process.pid
         process.send_signal(signal.SIGTERM)
         assert process.wait(DEADLINE) == 0
-        assert said(process) == ""
+        assert said(process).startswith(f"branchline: Serving at {shared.place.socket}, log in /")
+    assert shared.daemons() == 1
 
 
 BROKEN = """
@@ -290,6 +291,13 @@ def test_a_client_that_comes_as_it_leaves_finds_the_next(shared: SharedDaemon) -
         assert [one.result() for one in going] == [0] * 4
     wait_until(shared.is_free)
     assert shared.daemons() > 1
+
+
+def test_a_person_who_interrupts_it_sees_no_traceback(shared: SharedDaemon) -> None:
+    with editors(shared, 1) as (one,):
+        one.process.send_signal(signal.SIGINT)
+        assert one.process.wait(DEADLINE) == -signal.SIGINT
+        assert said(one.process) == ""
 
 
 def test_an_editor_without_stdin_or_stdout_is_told(shared: SharedDaemon) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from branchline.demo.client import Client, DaemonError
 from tests.e2e.conftest import SERVE, isolated
+from tests.e2e.shared import CONNECT
 from tests.e2e.world import user
 from tests.hostile.world import Asker, make, message
 
@@ -231,3 +232,47 @@ def test_a_file_that_is_write_protected_is_not_replaced(world: World) -> None:
         refused(asker, "repair", damaged, "readOnly")
     assert {path: path.read_bytes() for path in before} == before
     assert sorted(world.session.parent.iterdir()) == sorted(before)
+
+
+def connect_and_leave(world: World) -> "subprocess.CompletedProcess[str]":
+    """An editor that comes to the shared daemon and hangs up, and the end of that daemon."""
+    environment = {
+        **world.environment,
+        "BRANCHLINE_IDLE_SECONDS": "0",
+        "XDG_RUNTIME_DIR": str(world.folder),
+    }
+    return subprocess.run(
+        [*AS_NOBODY, *CONNECT],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_socket_folder_of_somebody_else(world: World) -> None:
+    folder = world.folder / "branchline"
+    folder.mkdir(mode=0o700)
+    world.give_away()
+    os.chown(folder, 0, 0)
+    refusal = connect_and_leave(world)
+    assert refusal.returncode == 1
+    assert f"{folder} belongs to another user" in refusal.stderr
+    assert list(folder.iterdir()) == []
+
+
+CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True)"
+
+
+def test_a_shared_daemon_that_cannot_log(world: World) -> None:
+    starting = [*AS_NOBODY, sys.executable, "-c", CHILD]
+    if subprocess.run(starting, capture_output=True, check=False).returncode:
+        pytest.skip("another user's programs cannot start this Python")
+    world.give_away()
+    home = Path(world.environment["HOME"])
+    os.chown(home, 0, 0)
+    done = connect_and_leave(world)
+    assert done.returncode == 1  # it left without a word
+    state = Path(world.environment["XDG_STATE_HOME"], "branchline")
+    assert done.stderr == f"branchline: no log in {state}: Permission denied\n"

@@ -1,18 +1,16 @@
 """The forwarder: what it imports, and how it tells a daemon that ends from one that dies."""
 
-import os
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import branchline
-from branchline.wire import forwarder
+from tests.unit.wire_client import DEADLINE
 
+SERVER = str(Path(branchline.__file__).parents[1])
 GONE = "The daemon ended, or dropped this editor because it did not read"
 IMPORTS = """
 import sys
@@ -27,7 +25,7 @@ main()
 def test_it_needs_the_standard_library_only() -> None:
     done = subprocess.run(
         [sys.executable, "-S", "-c", IMPORTS],  # without site there is nothing else
-        env={"PYTHONPATH": str(Path(branchline.__file__).parents[1])},
+        env={"PYTHONPATH": SERVER},
         capture_output=True,
         text=True,
         check=True,
@@ -40,40 +38,13 @@ def test_it_needs_the_standard_library_only() -> None:
     assert not any(name.startswith("branchline.cli") for name in ours)
 
 
-@pytest.fixture
-def stdio(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, int]]:
-    """Our ends of what the forwarder takes for its stdin and stdout."""
-    stdin, far_stdin = os.pipe()
-    far_stdout, stdout = os.pipe()
-    real_read, real_write = os.read, os.write
-    monkeypatch.setattr(os, "read", lambda fd, count: real_read(stdin if fd == 0 else fd, count))
-    monkeypatch.setattr(os, "write", lambda fd, data: real_write(stdout if fd == 1 else fd, data))
-    try:
-        yield far_stdin, far_stdout
-    finally:
-        monkeypatch.undo()
-        for descriptor in (stdin, far_stdin, far_stdout, stdout):
-            os.close(descriptor)
-
-
-class Forwarding:
-    """A forwarder in a thread, and the daemon's end of its socket."""
-
-    def __init__(self) -> None:
-        self.daemon, near = socket.socketpair()
-        self.result: tuple[int, str] | None = None
-
-        def forward() -> None:
-            self.result = forwarder._forward(near)
-            near.close()
-
-        self._thread = threading.Thread(target=forward)
-        self._thread.start()
-
-    def end(self) -> tuple[int, str] | None:
-        self.daemon.close()
-        self._thread.join(20)
-        return self.result
+FORWARDER = """
+import os, socket, sys
+from branchline.wire import forwarder
+code, reason = forwarder._forward(socket.socket(fileno=int(sys.argv[1])))
+os.write(2, reason.encode())
+os._exit(code)
+"""
 
 
 @pytest.mark.parametrize(
@@ -87,21 +58,29 @@ class Forwarding:
         ([], 1, GONE),
     ],
 )
-def test_the_daemons_last_word_is_the_exit_code(
-    stdio: tuple[int, int], last: list[bytes], code: int, reason: str
-) -> None:
-    far_stdin, far_stdout = stdio
-    forwarding = Forwarding()
-    os.write(far_stdin, b"to the daemon")
-    assert forwarding.daemon.recv(100) == b"to the daemon"
-    frames = b"Content-Length: 2\r\n\r\n{}"
-    forwarding.daemon.sendall(frames)
-    assert os.read(far_stdout, 100) == frames
-    for piece in last:
-        forwarding.daemon.sendall(piece)
-    assert forwarding.end() == (code, reason)
-    if last and last[0].startswith(b"more"):
-        assert os.read(far_stdout, 100) == b"more"
-    os.set_blocking(far_stdout, False)
-    with pytest.raises(BlockingIOError):
-        os.read(far_stdout, 100)
+def test_the_daemons_last_word_is_the_exit_code(last: list[bytes], code: int, reason: str) -> None:
+    daemon, near = socket.socketpair()
+    with (
+        daemon,
+        subprocess.Popen(
+            [sys.executable, "-c", FORWARDER, str(near.fileno())],
+            env={"PYTHONPATH": SERVER},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=[near.fileno()],
+        ) as process,
+    ):
+        near.close()
+        daemon.settimeout(DEADLINE)
+        assert process.stdin is not None
+        process.stdin.write(b"to the daemon")
+        process.stdin.flush()
+        assert daemon.recv(100) == b"to the daemon"
+        frames = b"Content-Length: 2\r\n\r\n{}"
+        for piece in (frames, *last):
+            daemon.sendall(piece)
+        daemon.shutdown(socket.SHUT_RDWR)
+        output, errors = process.communicate(timeout=DEADLINE)
+    more = b"more" if last and last[0].startswith(b"more") else b""
+    assert (output, errors.decode(), process.returncode) == (frames + more, reason, code)

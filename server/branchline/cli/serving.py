@@ -109,7 +109,9 @@ def _serve_shared(detach: bool, idle_seconds: float, log_level: str) -> NoReturn
     log = open_log(state_dir(os.environ) / f"daemon-{place.name}.log", log_level)
     os.environ["PI_CODING_AGENT_DIR"] = str(agent_dir(os.environ))  # it may be relative
     os.chdir("/")
-    if ready is not None:
+    if ready is None:
+        say(f"branchline: Serving at {place.socket}, log in {log.baseFilename}")
+    else:
         log.take_stdio()
         ready()
     about = {"socket": str(place.socket), "log": log.baseFilename}

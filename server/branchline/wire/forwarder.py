@@ -7,6 +7,7 @@ daemon gives, or with 1 and a reason on stderr.
 
 import os
 import select
+import signal
 import socket
 import sys
 import threading
@@ -33,6 +34,7 @@ _CHUNK_BYTES = 256 * 1024
 
 def main() -> None:
     """Forward until the end, then end this process."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a person needs no traceback
     _leave_with_the_editor()
     try:
         _need_stdio()
@@ -114,6 +116,8 @@ def _start_daemon(environment: Mapping[str, str]) -> None:
         )
     except subprocess.TimeoutExpired:
         raise NoDaemon(f"The daemon was not ready in {START_SECONDS:.0f} seconds") from None
+    except OSError as error:
+        raise NoDaemon(f"{sys.executable} cannot be run: {error.strerror}") from error
     if done.returncode:
         raise NoDaemon("The daemon did not start")
 
