@@ -10,13 +10,17 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 from branchline.demo.client import Client
 from tests.e2e.shared import SharedDaemon, place_for_daemon
 from tests.e2e.talk import SAMPLE, Talk, write_session
+
+if TYPE_CHECKING:
+    from tests.e2e.compactions import Servers
+    from tests.e2e.prompts import Desk
 
 TESTS = Path(__file__).resolve().parents[1]
 CASES = TESTS / "cases"
@@ -171,6 +175,24 @@ def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     with Client(SERVE, environment=isolated(folder), seconds=10 * SECONDS) as client:
         client.initialize(folder, {})
         yield client
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Desk]":
+    """One daemon for the tests of a file that ask a model, each in a session of its own."""
+    from tests.e2e.prompts import desk_in  # which stands on this module
+
+    with desk_in(tmp_path_factory.mktemp("desk")) as made:
+        yield made
+
+
+@pytest.fixture
+def servers() -> "Iterator[Servers]":
+    """A model server for prompts and one for summaries."""
+    from tests.e2e.compactions import two_servers  # likewise
+
+    with two_servers() as running:
+        yield running
 
 
 @pytest.fixture

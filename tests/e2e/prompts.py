@@ -11,7 +11,7 @@ from tests.e2e.editor import Editor, asked, editor, said, told
 from tests.e2e.editor import session as session_of
 from tests.e2e.talk import write_session
 from tests.e2e.world import lines_of
-from tests.model_server import ScriptedServer
+from tests.model_server import ScriptedServer, Then, starts
 
 Json = Any
 
@@ -20,6 +20,8 @@ TALK = (
     told("a1", "u1", *said("Regex or scan?")),
 )
 """A short conversation with the model ``local/m``; the leaf is on ``a1``."""
+HALF = starts("Half an", " answer", then=Then.HANG)
+"""An answer that is never finished."""
 ZEROS = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0}
 NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
 
@@ -78,3 +80,20 @@ def wire(ed: Editor, leaf_id: str | None) -> list[Json]:
     """What a model would be sent at an entry."""
     found: list[Json] = ed.ask("context", leafId=leaf_id, format="openai")["messages"]
     return found
+
+
+def see_half(ed: Editor) -> None:
+    """Wait until the half answer is there."""
+    ed.see(lambda one: one.get("params", {}).get("delta") == " answer")
+
+
+def assert_broken_off(records: list[Json], stop_reason: str, *said: str) -> Json:
+    """The question is stored, and below it an answer that ended so; give the answer's record."""
+    question, answer = records[-2:]
+    assert question["message"]["role"] == "user"
+    assert answer["parentId"] == question["id"]
+    message = answer["message"]
+    assert (message["role"], message["stopReason"]) == ("assistant", stop_reason)
+    assert texts(answer) == list(said)
+    assert ("errorMessage" in message) == (stop_reason == "error")
+    return answer

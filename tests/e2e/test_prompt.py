@@ -1,21 +1,16 @@
 """A prompt: the question stored, the model asked, its answer streamed and stored on its branch."""
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.e2e.conftest import StartDaemon
-from tests.e2e.editor import CONVERSATION, Editor, asked, gate, result, said, told
+from tests.e2e.editor import CONVERSATION, asked, gate, result, said, told
 from tests.e2e.prompts import (
     NO_COST,
     TALK,
     ZEROS,
     Desk,
     answers,
-    desk_in,
     new_records,
     prompt,
     streamed,
@@ -23,18 +18,12 @@ from tests.e2e.prompts import (
     wire,
 )
 from tests.e2e.talk import Talk
-from tests.e2e.world import add_bytes, foreign, lines_of, user
+from tests.e2e.world import lines_of
 from tests.model_server import Then, model_server, replies, says, starts
 from tests.unit.chat_rules import assert_sendable
 
 Json = Any
 IMAGE = {"type": "image", "data": "aW1hZ2U=", "mimeType": "image/png"}
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    with desk_in(tmp_path_factory.mktemp("prompts")) as made:
-        yield made
 
 
 # --- one question --------------------------------------------------------------------------------
@@ -300,242 +289,3 @@ def test_a_history_of_tool_calls_is_sent_whole(desk: Desk) -> None:
         assert [one["role"] for one in sent[-4:]] == ["assistant", "tool", "tool", "user"]
         assert "tools" not in server.requests[0].body
         assert lines_of(ed.path)[-1]["parentId"] == lines_of(ed.path)[-2]["id"]
-
-
-# --- meanwhile -----------------------------------------------------------------------------------
-
-
-def append_below(ed: Editor) -> str | None:
-    """Say something below the question."""
-    return ed.append("meanwhile")
-
-
-def append_elsewhere(ed: Editor) -> str | None:
-    """Say something on another branch, and go there."""
-    return str(ed.ask("append", entries=[user("there")], parentId="u1")["leafId"])
-
-
-def go_elsewhere(ed: Editor) -> str | None:
-    """Move the leaf."""
-    return str(ed.ask("switchLeaf", targetId="a1", position="at")["leafId"])
-
-
-def go_before_all(ed: Editor) -> str | None:
-    """Move the leaf to the place before the first entry."""
-    assert ed.ask("switchLeaf", targetId=None)["leafId"] is None
-    return None
-
-
-def others_go_on(ed: Editor) -> str | None:
-    """Another program says something below the question."""
-    add_bytes(ed.path, foreign("f1", ed.leaf()))
-    return "f1"
-
-
-@pytest.mark.parametrize(
-    "meanwhile", [append_below, append_elsewhere, go_elsewhere, go_before_all, others_go_on]
-)
-def test_the_answer_stands_below_its_question_and_the_leaf_where_others_put_it(
-    desk: Desk, meanwhile: Callable[[Editor], str | None]
-) -> None:
-    wait = gate()
-    with model_server(says("An", "swer.", pause=wait)) as server:
-        ed = desk.sit(answers(server))
-        work = ed.start("prompt", content="?")
-        ed.see(lambda one: one.get("method") == "session/messageText")
-        leaf = meanwhile(ed)
-        wait.set()
-        done = ed.wait(work)["result"]
-        answer = ed.entry(done["assistantEntryId"])
-        assert answer["parentId"] == done["userEntryId"]
-        assert texts(answer) == ["Answer."]
-        assert ed.leaf() == done["leafId"] == leaf
-        assert lines_of(ed.path)[-1]["customType"] == "branchline.leaf"
-
-
-def label(ed: Editor) -> None:
-    """Put a label on the question."""
-    ed.ask("label", targetId=ed.leaf(), label="asked")
-
-
-def rename(ed: Editor) -> None:
-    """Name the session."""
-    ed.ask("rename", name="named")
-
-
-def edit(ed: Editor) -> None:
-    """Leave an earlier answer out."""
-    ed.ask("edit", targetId="a1", replacement=None)
-
-
-@pytest.mark.parametrize("meanwhile", [label, rename, edit])
-def test_what_is_only_noted_meanwhile_makes_no_branch(
-    desk: Desk, meanwhile: Callable[[Editor], None]
-) -> None:
-    wait = gate()
-    with model_server(says("An", "swer.", pause=wait)) as server:
-        ed = desk.sit(answers(server))
-        work = ed.start("prompt", content="?")
-        ed.see(lambda one: one.get("method") == "session/messageText")
-        meanwhile(ed)
-        note = lines_of(ed.path)[-1]
-        wait.set()
-        done = ed.wait(work)["result"]
-        assert note["parentId"] == done["userEntryId"]
-        assert ed.entry(done["assistantEntryId"])["parentId"] == note["id"]
-        assert ed.leaf() == done["leafId"] == done["assistantEntryId"]
-        assert len(ed.ask("branches")["branches"]) == 1
-
-
-def test_one_at_a_time_and_all_else_goes_on(desk: Desk) -> None:
-    wait = gate()
-    with model_server(says("x").after(wait), says("y")) as server:
-        ed = desk.sit(answers(server))
-        work = ed.start("prompt", content="?")
-        server.wait_for_requests(1)
-        job = ed.news("session/busy")[0]["job"]
-        before = ed.path.read_bytes()
-        for method, params in (
-            ("prompt", {"content": "!"}),
-            ("compact", {"keepRecentTokens": 1}),
-            ("switchLeaf", {"targetId": "u1", "position": "at", "summary": {"mode": "write"}}),
-        ):
-            error = ed.wait(ed.start(method, **params))["error"]
-            assert (error["code"], error["data"]["job"]) == (4007, job)
-        assert (job["kind"], job["startedBy"]) == ("prompt", "ed")
-        assert ed.path.read_bytes() == before
-        assert ed.ask("tree")["total"] > 0
-        assert ed.ask("context")["usage"]["due"] is False
-        wait.set()
-        assert "result" in ed.wait(work)
-        assert "result" in prompt(ed)
-
-
-def test_who_looks_only_may_not_ask(desk: Desk) -> None:
-    with model_server() as server:
-        ed = desk.sit(answers(server))
-        ed.ask("open", readOnly=True)
-        assert ed.error("prompt", content="x")["code"] == 4006
-        assert server.requests == []
-
-
-# --- new sessions, old sessions, large ones ------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", [None, "With a name"])
-def test_a_new_session_begins_with_its_first_question(
-    desk: Desk, tmp_path: Path, name: str | None
-) -> None:
-    wait = gate()
-    with model_server(says("x").after(wait)) as server:
-        ed = desk.sit(answers(server))
-        made = ed.wait(ed.send("session/create", cwd=str(tmp_path), name=name))["result"]
-        ed.path = Path(made["session"]["path"])
-        assert not ed.path.exists()
-        work = ed.start("prompt", content="?")
-        server.wait_for_requests(1)
-        head, *records = lines_of(ed.path)
-        assert head["type"] == "session"
-        first = [] if name is None else ["session_info"]
-        assert [one["type"] for one in records] == [*first, "model_change", "message"]
-        assert [one["parentId"] for one in records] == [None, *(one["id"] for one in records[:-1])]
-        wait.set()
-        assert ed.wait(work)["result"]["leafId"] == ed.leaf()
-
-
-@pytest.mark.parametrize("case", ["19-v1-linear", "20-v2-hookmessage"])
-def test_an_old_session_is_upgraded_by_a_question(
-    desk: Desk, copy_session: Callable[..., Path], case: str
-) -> None:
-    with model_server(says("x")) as server:
-        ed = desk.sit(answers(server))
-        ed.take_up(copy_session(case), answers(server))
-        done = prompt(ed)["result"]
-        head, *records = lines_of(ed.path)
-        assert head["version"] == 3
-        assert records[-1]["id"] == done["leafId"]
-        assert_sendable(server.requests[0].body["messages"])
-
-
-LARGE = 100_000
-
-
-def test_a_session_of_a_hundred_thousand_entries_is_asked_in(desk: Desk, tmp_path: Path) -> None:
-    """One branch without a compaction: all of it is sent, in a form that a server takes."""
-    call = {"type": "toolCall", "id": "c", "name": "read", "arguments": {}}
-
-    def records() -> Iterator[Json]:
-        parent = None
-        for number in range(0, LARGE, 4):
-            ids = [f"e{number + at}" for at in range(4)]
-            yield asked(ids[0], parent, f"question {number}")
-            yield told(ids[1], ids[0], *said("looking"), call)
-            yield result(ids[2], ids[1], "c", "found")
-            yield told(ids[3], ids[2], *said("answer"))
-            parent = ids[3]
-
-    with model_server(says("x")) as server:
-        ed = desk.sit(answers(server, timeoutSeconds=60), *records())
-        assert ed.opened["session"]["entryCount"] == LARGE
-        done = prompt(ed)["result"]
-        sent = server.requests[0].body["messages"]
-        assert len(sent) == LARGE + 1
-        assert_sendable(sent)
-        assert lines_of(ed.path)[-1]["id"] == done["leafId"]
-        ed.path.unlink()  # it is large, and the folders of several runs are kept
-
-
-# --- instructions of the project -----------------------------------------------------------------
-
-
-def test_instructions_of_the_project_are_sent_and_follow_their_files(
-    environment: dict[str, str], tmp_path: Path, daemon: StartDaemon
-) -> None:
-    project = tmp_path / "project"
-    (project / ".git").mkdir(parents=True)
-    (project / "AGENTS.md").write_text("Use tabs.")
-    with model_server(*[says("x")] * 6) as server:
-        client = daemon(answers(server), folder=project)
-        made = client.request("session/create", {"cwd": str(project)})
-        path = Path(made["session"]["path"])
-        session = {"session": str(path)}
-
-        def ask(**settings: Json) -> tuple[Json, str]:
-            """Ask; give the question's system message if it has one, and the one that was sent."""
-            count = len(lines_of(path)) if path.exists() else 0
-            client.request("session/prompt", {**session, "content": "?"})
-            new = [one["message"] for one in lines_of(path)[count:] if one["type"] == "message"]
-            first = server.requests[-1].body["messages"][0]
-            sent = first["content"] if first["role"] == "system" else ""
-            return next((one for one in new if one["role"] == "system"), None), sent
-
-        stored, sent = ask()
-        name = "project instructions: AGENTS.md"
-        assert stored.keys() == {"role", "content", "sections", "timestamp"}
-        assert (stored["role"], stored["content"], [*stored["sections"]]) == ("system", "", [name])
-        assert sent == stored["sections"][name]
-        assert sent.endswith("\n\nUse tabs.")
-        records = lines_of(path)[1:]
-        assert [one["type"] for one in records[:2]] == ["message", "model_change"]
-        assert records[0]["parentId"] is None
-
-        assert ask() == (None, sent)  # nothing changed, nothing is stored
-        (project / "CLAUDE.md").write_text("Be brief.")
-        stored, both = ask()
-        assert [*stored["sections"]] == ["project instructions: CLAUDE.md"]
-        assert both.startswith(sent)
-        assert both.endswith("\n\nBe brief.")
-        shown = client.request("session/context", session)["messages"][0]
-        assert (shown["role"], "\n\n".join(shown["sections"].values())) == ("system", both)
-
-        (project / "AGENTS.md").unlink()
-        stored, rest = ask()
-        assert stored["sections"] == {name: None}
-        assert "tabs" not in rest
-
-        off = {"settings": answers(server, projectInstructions=False)}
-        client.notify("workspace/didChangeConfiguration", off)
-        stored, nothing = ask()
-        assert stored["sections"] == {"project instructions: CLAUDE.md": None}
-        assert nothing == ""
-        assert ask() == (None, "")
