@@ -32,11 +32,12 @@ class LocalService:
     def ask(self, method: str, params: object) -> Any:
         """The result of a method; ``params`` is an instance of its params class.
 
-        An interrupt (Ctrl-C) cancels what may be cancelled, and then it is seen what came of it: a
-        write that has begun is finished. Raises `BranchlineError`, `KeyboardInterrupt`.
+        A compaction that it made due is waited for. An interrupt (Ctrl-C) cancels what may be
+        cancelled, and then it is seen what came of it: a write that has begun is finished. Raises
+        `BranchlineError`, `KeyboardInterrupt`.
         """
         assert self._connection is not None
-        answer = self._portal.start_task_soon(HANDLERS[method], self._connection, params)
+        answer = self._portal.start_task_soon(_answer, self._connection, method, params)
         while True:
             try:
                 return answer.result()
@@ -61,6 +62,12 @@ class LocalService:
             finally:
                 tasks.cancel_scope.cancel()
                 service.registry.close()
+
+
+async def _answer(connection: Connection, method: str, params: object) -> object:
+    result = await HANDLERS[method](connection, params)
+    await connection.service.compactor.settle()
+    return result
 
 
 class _Listening(Silence):

@@ -71,6 +71,17 @@ def test_a_plan_is_a_table_of_what_is_covered_and_kept(run: Run) -> None:
     assert words["written"].endswith("offline (rules, no model; nothing is sent)")
 
 
+def test_an_append_that_makes_it_due_is_followed_by_a_compaction(
+    run: Run, path: Path, environment: dict[str, str]
+) -> None:
+    config = Path(environment["XDG_CONFIG_HOME"]) / "branchline" / "settings.json"
+    config.parent.mkdir(parents=True)
+    compaction = {"auto": True, "reserveTokens": 100, "keepRecentTokens": 50}
+    config.write_text(json.dumps({"contextWindow": 1500, "compaction": compaction}))
+    run("append", "-m", "go on")
+    assert [record["type"] for record in lines_of(path)[-2:]] == ["message", "compaction"]
+
+
 # --- undo ----------------------------------------------------------------------------------------
 
 

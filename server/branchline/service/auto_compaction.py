@@ -7,6 +7,7 @@ failures in a row a session is left alone until one succeeds or a person asks fo
 from typing import Final
 from weakref import WeakKeyDictionary
 
+import anyio
 from anyio.abc import TaskGroup
 
 from branchline.errors import BranchlineError, Busy, FileChanged, LeafChanged, NothingToCompact
@@ -29,7 +30,7 @@ class AutoCompaction:
         self._drafts = drafts
         self._tasks = tasks
         self._failures: WeakKeyDictionary[Session, int] = WeakKeyDictionary()
-        self._pending: set[Session] = set()
+        self._pending: dict[Session, anyio.Event] = {}
 
     def is_on(self, session: Session, client: Client) -> bool:
         """Whether the client wants it, and the session has not failed too often."""
@@ -47,8 +48,13 @@ class AutoCompaction:
         if session in self._pending or self._jobs.of(session) is not None:
             return
         if self.is_due(session, client):
-            self._pending.add(session)
+            self._pending[session] = anyio.Event()
             self._tasks.start_soon(self._compact, session, client)
+
+    async def settle(self) -> None:
+        """Wait until nothing is under way."""
+        for ended in list(self._pending.values()):
+            await ended.wait()
 
     def asked_for(self, session: Session) -> None:
         """A person asked for a compaction: begin to count failures anew."""
@@ -82,7 +88,7 @@ class AutoCompaction:
         else:
             self.judge(session, client, fits=True)
         finally:
-            self._pending.discard(session)
+            self._pending.pop(session).set()
 
     def _failed(self, session: Session, client: Client, error: BranchlineError) -> None:
         if not isinstance(error, _NO_FAILURES):
