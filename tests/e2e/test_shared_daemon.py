@@ -134,6 +134,30 @@ def test_an_editor_is_told_why_the_daemon_does_not_start(
     assert shared.is_free()
 
 
+SHORT_LIVED = """
+import sys
+if "serve" in sys.orig_argv:
+    import branchline.app
+
+    async def serve_nobody(*_arguments):
+        return
+
+    branchline.app.serve_shared = serve_nobody
+"""
+
+
+def test_an_editor_gives_up_on_a_daemon_that_does_not_stay(
+    shared: SharedDaemon, tmp_path: Path
+) -> None:
+    (tmp_path / "short").mkdir()
+    (tmp_path / "short" / "sitecustomize.py").write_text(SHORT_LIVED)
+    search = os.pathsep.join([str(tmp_path / "short"), shared.environment["PYTHONPATH"]])
+    variables = {**shared.environment, "PYTHONPATH": search}
+    with raw_daemon(CONNECT, variables, stderr=subprocess.PIPE) as daemon:
+        assert daemon.process.wait(DEADLINE) == 1
+        assert "ended as soon as it was started, 3 times" in said(daemon.process)
+
+
 def test_without_the_daemon_an_editor_is_served_alone(shared: SharedDaemon) -> None:
     with raw_daemon([*CONNECT, "--no-daemon"], shared.environment) as daemon:
         daemon.initialize()

@@ -230,6 +230,12 @@ def test_a_client_without_folders_works_where_it_was_started(
     # A relative agent dir starts from there, too, and leads to a daemon of its own.
     assert made["path"].startswith(str(tmp_path / "here" / "agent" / "sessions"))
     assert shared.status() is None
+    with raw_daemon(CONNECT, variables, cwd=tmp_path / "here") as daemon:
+        daemon.initialize(initializationOptions={"sessionsDir": "kept"})
+        made = json.loads(daemon.ask("session/create", {}))["result"]["session"]
+        listed = json.loads(daemon.ask("session/list", {"scope": "all"}))["result"]["sessions"]
+    assert Path(made["path"]).parent == tmp_path / "here" / "kept"
+    assert [one["path"] for one in listed] == [made["path"]]
     with ExitStack() as running:
         absolute = {**variables, "PI_CODING_AGENT_DIR": str(tmp_path / "here" / "agent")}
         SharedDaemon(absolute, running).end()
