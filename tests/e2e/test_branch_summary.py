@@ -209,8 +209,8 @@ def test_what_fits_the_budget_is_what_the_vectors_say(
         talk.ask("switchLeaf", targetId=switch["from"], position="at")
         for wanted in switch["budgets"]:
             settings = {
-                "branchSummary": {"reserveTokens": 1000},
-                "contextWindow": 1000 + wanted["budget"],
+                "branchSummary": {"reserveTokens": 1},
+                "contextWindow": 1 + wanted["budget"],
                 "summarizer": {"use": "openai", "model": "m"} if wanted["budget"] else {},
             }
             talk.client.notify("workspace/didChangeConfiguration", {"settings": settings})
