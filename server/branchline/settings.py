@@ -126,6 +126,14 @@ class Settings:
         value = override.reserve_tokens if override else None
         return self.compaction.reserve_tokens if value is None else value
 
+    def room_tokens(self, model: Mapping[str, Any] | None) -> int:
+        """The tokens that a context may have before it is compacted by itself.
+
+        The window less the reserve; half of a window that is too small for its reserve.
+        """
+        window, reserve = self.context_window(model), self.reserve_tokens(model)
+        return window - reserve if reserve < window else window // 2
+
     def keep_recent_tokens(self, model: Mapping[str, Any] | None) -> int:
         """The newest tokens that compaction leaves as they are for this model."""
         override = self.compaction.model_overrides.get(model_key(model))

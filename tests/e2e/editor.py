@@ -20,6 +20,8 @@ from tests.unit.session_files import assistant, decoded
 from tests.unit.wire_client import notification, request
 
 Json = Any
+CANCEL_SECONDS = 0.5
+"""The promise: a cancelled request is answered by then."""
 LONG = "word " * 400
 """About 500 tokens."""
 GOOD = (

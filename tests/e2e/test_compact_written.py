@@ -11,10 +11,13 @@ from tests.e2e.editor import (
     GOOD,
     KEEP,
     KEPT,
+    KINDS,
+    LONG,
     SPLIT,
     Editor,
     asked,
     asks,
+    begin,
     chat,
     editor,
     gate,
@@ -82,6 +85,44 @@ def test_a_split_turn_asks_for_both_texts_at_once(
     assert record["usage"]["totalTokens"] == 240  # of both
     assert stored["usage"] == record["usage"]
     assert set(record["usage"]["cost"]) == {"input", "output", "cacheRead", "cacheWrite", "total"}
+
+
+def test_no_more_is_asked_for_than_the_model_writes_at_most(
+    environment: dict[str, str], agent_dir: Path
+) -> None:
+    path = session(agent_dir, *SPLIT)
+    both = "## Request\nPort the lexer.\n\n## Goal\nMake it fast.\n"
+    settings = {
+        "models": {"local/m": {"contextWindow": 4000, "maxOutputTokens": 900}},
+        "compaction": {"reserveTokens": 1600},
+        "branchSummary": {"reserveTokens": 1600},
+    }
+    with (
+        model_server(says(both), says(both), says(both)) as server,
+        editor(environment, path, {**asks(server), **settings}) as ed,
+    ):
+        ed.ask("compact", keepRecentTokens=1)
+        ed.ask("switchLeaf", targetId="u1", position="at", summary={"mode": "write"})
+        limits = [request.body["max_completion_tokens"] for request in server.requests]
+    assert sorted(limits[:2]) == [800, 900]  # half of the reserve; not its four fifths, 1280
+    assert limits[2] == 900
+
+
+@KINDS
+def test_a_reserve_leaves_half_of_a_small_window(
+    environment: dict[str, str], agent_dir: Path, kind: str
+) -> None:
+    path = session(agent_dir, *CONVERSATION)
+    settings = {"models": {"local/m": {"contextWindow": 8192}}}  # half of the usual reserve
+    with (
+        model_server(says(GOOD)) as server,
+        editor(environment, path, {**asks(server), **settings}) as ed,
+    ):
+        answer = ed.wait(begin(ed, kind))["result"]
+        assert server.requests[0].body["max_completion_tokens"] == 4096 * 8 // 10
+        sent = chat(server, 0)
+    assert answer["summary"]
+    assert f"The first part is done. {LONG.strip()}" in sent  # nothing was cut
 
 
 def test_the_next_one_updates_the_one_before(environment: dict[str, str], agent_dir: Path) -> None:

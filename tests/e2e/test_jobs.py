@@ -16,6 +16,7 @@ from branchline.folders import locks_dir
 from branchline.log.lock import SessionLock
 from tests.e2e.conftest import SERVE, StartDaemon
 from tests.e2e.editor import (
+    CANCEL_SECONDS,
     CONVERSATION,
     FORK,
     GOOD,
@@ -41,8 +42,6 @@ from tests.model_server import (
 from tests.unit.wire_client import DEADLINE, notification
 
 Json = Any
-CANCEL_SECONDS = 0.5
-"""The promise: a cancelled request is answered by then."""
 GONE_SECONDS = 5.0
 
 

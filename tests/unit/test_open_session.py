@@ -16,7 +16,7 @@ from branchline.service.client import Client, Silence
 from branchline.service.jobs import Jobs
 from branchline.service.registry import Registry
 from branchline.service.session import Session
-from branchline.service.summarising import window_of
+from branchline.service.summarising import Limits, limits_of
 from branchline.service.writers import server_writer
 from tests.e2e.talk import SAMPLE, write_session
 from tests.unit.session_files import text_of_file, user
@@ -151,9 +151,9 @@ def test_a_model_s_own_name_may_hold_slashes() -> None:
         {
             "summarizer": {"model": "meta/llama", "baseUrl": "http://localhost:1/v1"},
             "models": {
-                "other/llama": {"contextWindow": 5},
-                "local/meta/llama": {"contextWindow": 9},
+                "other/llama": {"contextWindow": 5, "maxOutputTokens": 2},
+                "local/meta/llama": {"contextWindow": 9, "maxOutputTokens": 3},
             },
         }
     )
-    assert window_of(client.settings, server_writer(client)) == 9
+    assert limits_of(client.settings, server_writer(client)) == Limits(9, 3)

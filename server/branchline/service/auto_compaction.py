@@ -39,9 +39,7 @@ class AutoCompaction:
 
     def is_due(self, session: Session, client: Client) -> bool:
         """Whether one is to be made now."""
-        if session.gone or not self.is_on(session, client):
-            return False
-        return bool(session.usage(client)["due"])
+        return self.is_on(session, client) and _is_too_large(session, client)
 
     def appended(self, session: Session, client: Client) -> None:
         """A client appended: compact in the background if that made it due."""
@@ -66,22 +64,22 @@ class AutoCompaction:
         What was stored is to be judged when it is known whether the context fits now.
         """
         try:
-            return await compact_within(job, session, client)
+            return await compact_within(job, session, client, _kept_tokens(session, client))
         except BranchlineError as error:
             self._failed(session, client, error)
             return None
 
     def judge(self, session: Session, client: Client, *, fits: bool) -> None:
         """Say of a compaction whether the model takes the context now, as far as that is known."""
-        stays_due = not session.gone and session.usage(client)["due"]
-        if fits and not stays_due:
+        if fits and not _is_too_large(session, client):
             self._failures.pop(session, None)
         else:
             self._count(session, client, "the context stays too large")
 
     async def _compact(self, session: Session, client: Client) -> None:
         try:
-            request = CompactRequest(automatic=True)
+            keep = _kept_tokens(session, client)
+            request = CompactRequest(automatic=True, keep_recent_tokens=keep)
             await compact(self._jobs, self._drafts, session, client, request)
         except BranchlineError as error:
             self._failed(session, client, error)
@@ -101,3 +99,18 @@ class AutoCompaction:
                 f"Session {session.header.id} is no longer compacted by itself after {failures} "
                 f"failures; compact it by hand to go on. The last one: {why}"
             )
+
+
+def _is_too_large(session: Session, client: Client) -> bool:
+    """Whether the context at the leaf leaves no room for an answer."""
+    if session.gone:
+        return False
+    tokens: int = session.usage(client)["tokens"]
+    return tokens > client.settings.room_tokens(session.model(session.tree.leaf))
+
+
+def _kept_tokens(session: Session, client: Client) -> int:
+    """How much is kept: less than there is room for, however small the model's window is."""
+    settings, model = client.settings, session.model(session.tree.leaf)
+    keep, room = settings.keep_recent_tokens(model), settings.room_tokens(model)
+    return keep if keep < room else room // 2

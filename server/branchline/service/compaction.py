@@ -18,9 +18,10 @@ from branchline.service.session import Session, Written
 from branchline.service.summarising import (
     Draft,
     Drafts,
+    Limits,
     Texts,
+    limits_of,
     summarizer_json,
-    window_of,
     with_files,
     write_texts,
 )
@@ -65,25 +66,25 @@ class CompactionPlan:
     first_kept_id: str
     tokens_before: int
     tokens_after: int
-    max_tokens: int
-    bridge_tokens: int
+    reserve_tokens: int
     previous: str | None
     pinned: list[str]
     facts: dict[str, Any]
     """The ids that the protocol's plan names."""
 
-    def requests(self, request: CompactRequest, window: int | None) -> list[SummaryRequest]:
+    def requests(self, request: CompactRequest, limits: Limits) -> list[SummaryRequest]:
         """What the writer is asked for: the history, the bridge, or both."""
         found = []
         if self.boundary.history:
-            found.append(self._request("compaction", request, self.max_tokens, window))
+            found.append(self._request("compaction", request, limits, _SUMMARY_SHARE))
         if self.boundary.turn_prefix:
-            found.append(self._request("turnPrefix", request, self.bridge_tokens, window))
+            found.append(self._request("turnPrefix", request, limits, _BRIDGE_SHARE))
         return found
 
     def _request(
-        self, kind: SummaryKind, request: CompactRequest, max_tokens: int, window: int | None
+        self, kind: SummaryKind, request: CompactRequest, limits: Limits, share: float
     ) -> SummaryRequest:
+        window, max_tokens = limits.window, limits.answer_tokens(self.reserve_tokens, share)
         items = self.boundary.turn_prefix if kind == "turnPrefix" else self.boundary.history
         return SummaryRequest(
             kind=kind,
@@ -158,9 +159,13 @@ async def compact(
     raise AssertionError  # pragma: no cover - the block above gives or raises
 
 
-async def compact_within(job: Job, session: Session, client: Client) -> Written:
+async def compact_within(
+    job: Job, session: Session, client: Client, keep_recent_tokens: int
+) -> Written:
     """Compact where the leaf is, as a part of a job that goes on. Raises what `compact` raises."""
-    request = CompactRequest(expected_leaf_id=session.leaf_id)
+    request = CompactRequest(
+        keep_recent_tokens=keep_recent_tokens, expected_leaf_id=session.leaf_id
+    )
     plan, shown = await session.read(lambda: _plan(session, client, request))
     draft = await _write(job, session, client, request, plan, shown)
     return await _store(session, client, draft, draft.text, request)
@@ -176,7 +181,7 @@ async def _write(
 ) -> Draft:
     """Have the text written."""
     writers = choose(client, request.summarizer, shown)
-    asked = plan.requests(request, window_of(client.settings, writers[0]))
+    asked = plan.requests(request, limits_of(client.settings, writers[0]))
     texts = await write_texts(writers, asked, job)
     return Draft(
         path=session.path,
@@ -240,7 +245,7 @@ def _plan(
     writer = foreseen(client, request.summarizer)
     if writer is None:
         return plan, plan.as_json()
-    asked = plan.requests(request, window_of(client.settings, writer))
+    asked = plan.requests(request, limits_of(client.settings, writer))
     tokens = [writer.prompt_tokens(one) for one in asked]
     return plan, plan.as_json() | {
         "summarizer": summarizer_json(writer),
@@ -260,7 +265,6 @@ def plan_compaction(session: Session, client: Client, request: CompactRequest) -
     boundary = compaction_boundary(tree, session, leaf, keep)
     if boundary is None:
         raise NothingToCompact(before, keep)
-    reserve = settings.reserve_tokens(model)
     previous = None
     if boundary.previous != NONE:
         previous = strip_file_lists(summary_of(session.entry(boundary.previous)))
@@ -274,8 +278,7 @@ def plan_compaction(session: Session, client: Client, request: CompactRequest) -
         first_kept_id=tree.ids[boundary.first_kept],
         tokens_before=before,
         tokens_after=after,
-        max_tokens=max(1, int(reserve * _SUMMARY_SHARE)),
-        bridge_tokens=max(1, int(reserve * _BRIDGE_SHARE)),
+        reserve_tokens=settings.reserve_tokens(model),
         previous=previous,
         pinned=pinned,
         facts={

@@ -41,6 +41,26 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How many tokens a writer's model takes, and how many it writes at most.
+
+    None: no limit. ``window`` is None only where no model reads the text.
+    """
+
+    window: int | None
+    answer: int | None
+
+    def reserve(self, wanted: int) -> int:
+        """What is kept free for an answer: half of a window that is too small for that."""
+        return self.window // 2 if self.window is not None and wanted >= self.window else wanted
+
+    def answer_tokens(self, reserve: int, share: float) -> int:
+        """The most that may be written, where a summary may fill a share of the reserve."""
+        tokens = max(1, int(self.reserve(reserve) * share))
+        return tokens if self.answer is None else min(tokens, self.answer)
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A text that was written and not stored yet, with what is needed to store it.
 
@@ -146,15 +166,19 @@ def with_files(text: str, files: dict[str, list[str]]) -> str:
     return "\n\n".join([*filter(None, parts), section])
 
 
-def window_of(settings: Settings, writer: Writer | None) -> int | None:
-    """How many tokens the writer's model takes; None if no model reads the text."""
+def limits_of(settings: Settings, writer: Writer | None) -> Limits:
+    """What the settings say of the writer's model."""
     if writer is None or writer.kind == "offline":
-        return None
-    for key, model in settings.models.items():
-        # A model's own name may hold slashes, its provider's does not.
-        if writer.model in (key, key.partition("/")[2]) and model.context_window:
-            return model.context_window
-    return settings.default_context_window
+        return Limits(None, None)
+    # A model's own name may hold slashes, its provider's does not.
+    known = [
+        model
+        for key, model in settings.models.items()
+        if writer.model in (key, key.partition("/")[2])
+    ]
+    windows = (model.context_window for model in known if model.context_window)
+    answers = (model.max_output_tokens for model in known if model.max_output_tokens)
+    return Limits(next(windows, settings.default_context_window), next(answers, None))
 
 
 def summarizer_json(writer: Writer) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from branchline.service.summarising import (
     Draft,
     Drafts,
     Texts,
+    limits_of,
     summarizer_json,
-    window_of,
     with_files,
     write_texts,
 )
@@ -222,8 +222,8 @@ def _plan(session: Session, client: Client, switch: Switch) -> tuple[Plan, dict[
     ancestor, leaving = switch_plan(tree, tree.leaf, new_leaf)
     writer = foreseen(client, switch.summary.summarizer)
     reserve = client.settings.branch_summary.reserve_tokens
-    window = window_of(client.settings, writer)
-    budget = 0 if window is None else max(1, window - reserve)
+    limits = limits_of(client.settings, writer)
+    budget = 0 if limits.window is None else max(1, limits.window - limits.reserve(reserve))
     branch = collect_branch(tree, session, leaving, budget)
     request = SummaryRequest(
         kind="branch",
@@ -232,8 +232,8 @@ def _plan(session: Session, client: Client, switch: Switch) -> tuple[Plan, dict[
         pinned=[],
         instructions=switch.summary.instructions,
         replace_instructions=switch.summary.replace_instructions,
-        max_tokens=max(1, int(reserve * _SUMMARY_SHARE)),
-        input_tokens=None if window is None else budget,
+        max_tokens=limits.answer_tokens(reserve, _SUMMARY_SHARE),
+        input_tokens=None if limits.window is None else budget,
     )
     old_leaf_id = tree.id_of(tree.leaf)
     plan = Plan(tree.leaf, old_leaf_id, new_leaf, editor, branch, request)
