@@ -242,6 +242,7 @@ def test_steps_keep_the_numbers_they_had_in_the_plan() -> None:
     assert f"1. (step 2) {CACHE}" in first
     later = Talk().user("Skip step 3.").reply("Step 2 is done.").sections(previous=first)
     assert later["Next Steps"] == "1. (step 4) Publish"
+    assert later["Goal"] == "- Make a parser."
 
 
 def test_a_list_that_is_all_ticked_leaves_no_plan() -> None:

@@ -116,6 +116,8 @@ def _user_sentence(notes: Notes, sentence: str, at: int, *, may_ask: bool) -> bo
         notes.retract()
         if len(features(CUES.retracted.sub(" ", sentence))) < _FEW:
             return False
+    if notes.skip(sentence) and len(sentence) < _SHORT:
+        return False
     rejects = bool(turned_down(sentence))
     notes.turn_down(sentence)
     refuses = CUES.refusal.search(sentence) is not None
