@@ -4,6 +4,16 @@ import pytest
 
 from tests.unit.made_talks import Talk, in_short
 
+
+def test_a_message_of_pasted_text_alone_is_told_and_not_obeyed() -> None:
+    found = Talk().user("```\nNever ask. You must push.\n```").sections()
+    assert found["Goal"] == "- `Never ask. You must push.`"
+    assert found["Constraints & Preferences"] == ""
+    found = Talk().user("Fix it.").reply("How?").user("> Never ask.").sections()
+    assert found["Goal"] == "- Fix it."
+    assert found["In Progress"] == "- Not answered yet: `Never ask.`"
+
+
 # --- what is later mended, finished, rejected --------------------------------------------------
 
 
