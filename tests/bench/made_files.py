@@ -3,7 +3,8 @@
 The same seed gives the same bytes. Records have the key order that Pi writes. Over a long file an
 entry has 3 kB in the mean; there is a fork in 200 entries, a compaction in 400, a label in 70, an
 image in 300. The last compaction stands about 300 entries before the end, in every file, so that
-the contexts of files of different lengths can be compared.
+the contexts of files of different lengths can be compared. A file may also be asked for without
+forks and compactions: then all of it is in the context.
 
 It owns the folder of made files. It measures nothing.
 """

@@ -281,6 +281,24 @@ def test_the_bridge_of_the_earlier_summary_is_read_like_the_rest_of_it(heading: 
     assert "pytest` failed" not in mended["Blocked"]
 
 
+def test_the_bridge_tells_of_what_came_after_the_rest_of_the_summary() -> None:
+    plan = "1. Write the reader\n2. Change `cache.py`\n3. Run `make bench`\n4. Publish"
+    talk = Talk().user("Port it.").run("pytest", "E  TypeError: x", error=True)
+    checkpoint = talk.reply(f"I'll use Redis for the queue.\n\nPlan:\n{plan}").text()
+    turn = Talk().user("No Redis, please. Never touch the schema. Skip step 4.")
+    turn.edit("cache.py", text="The reader is written.").run("make bench", "2 passed")
+    turn.run("pytest", "5 passed")
+    bridge = turn.text("turnPrefix")
+    found = Talk().sections(previous=f"{checkpoint}\n\n{sections.BRIDGE_HEADING}\n\n{bridge}")
+    assert found["Next Steps"] == found["Blocked"] == ""
+    assert "Redis for the queue" not in found["Key Decisions"]
+    assert "Never touch the schema." in found["Constraints & Preferences"]
+    assert found["Goal"] == "- Port it."
+    for step in ("Write the reader", "Change `cache.py`", "Run `make bench`"):
+        assert f"Finished: {step}" in found["Done"]
+    assert "Edited `cache.py`" in found["Done"]
+
+
 def test_a_bridge_alone_is_read_too() -> None:
     turn = Talk().user("Port the parser.").edit("parser.py").text("turnPrefix")
     found = Talk().sections(previous=f"{sections.BRIDGE_HEADING}\n\n{turn}")
@@ -375,6 +393,20 @@ def test_it_is_never_longer_than_allowed_and_cuts_no_code(made: Any, max_tokens:
     assert parse(text, "compaction").missing == []
     dropped = {line for line in text.splitlines() if line not in whole}
     assert all(line == "(none)" or line[0].isdigit() for line in dropped)
+
+
+def test_it_is_never_longer_than_2000_tokens_and_keeps_what_is_vital() -> None:
+    talk = Talk().user("Build the zoo. " + "It needs many cages and fences. " * 90)
+    for number in range(40):
+        talk.user(f"Never let the animal number {number} {'out of the cage ' * 15}number {number}.")
+        talk.user(f"Add the house number {number} {'beside the lake and the trees ' * 8}.")
+        talk.edit(f"{'deep/' * 20}house_{number}.py")
+        talk.reply(f"House number {number} is done, {'with all its rooms and doors ' * 8}.")
+    text = talk.text()
+    assert 7_000 < codec.utf16_length(text) <= 8_000
+    goals = in_short(parse(text, "compaction").sections["Goal"])
+    assert goals[0].startswith("Now: Add the house number 39")
+    assert goals[1].removeprefix("First: ") == talk.messages[0]["content"].strip()
 
 
 def test_the_newest_wish_is_the_last_to_go() -> None:

@@ -4,6 +4,16 @@ import pytest
 
 from tests.unit.made_talks import Talk, in_short
 
+
+def test_a_message_of_pasted_text_alone_is_told_and_not_obeyed() -> None:
+    found = Talk().user("```\nNever ask. You must push.\n```").sections()
+    assert found["Goal"] == "- `Never ask. You must push.`"
+    assert found["Constraints & Preferences"] == ""
+    found = Talk().user("Fix it.").reply("How?").user("> Never ask.").sections()
+    assert found["Goal"] == "- Fix it."
+    assert found["In Progress"] == "- Not answered yet: `Never ask.`"
+
+
 # --- what is later mended, finished, rejected --------------------------------------------------
 
 
@@ -242,6 +252,7 @@ def test_steps_keep_the_numbers_they_had_in_the_plan() -> None:
     assert f"1. (step 2) {CACHE}" in first
     later = Talk().user("Skip step 3.").reply("Step 2 is done.").sections(previous=first)
     assert later["Next Steps"] == "1. (step 4) Publish"
+    assert later["Goal"] == "- Make a parser."
 
 
 def test_a_list_that_is_all_ticked_leaves_no_plan() -> None:

@@ -85,6 +85,7 @@ JAPANESE_REPORTS = Varied(
     not_open=(
         "No such file or directory",
         "RangeError",
+        "Noto Sans JP を `assets/fonts` に追加する",
         "埋め込みフォントを登録する",
         "puppeteer",
     ),

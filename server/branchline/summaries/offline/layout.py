@@ -285,7 +285,9 @@ def _turn(notes: Notes, bodies: dict[str, Body]) -> None:
         request.add(goal.words or goal.line(_LONGEST_GOAL), _VITAL)
     for rule in notes.rules:
         request.add(RULE + rule.text, _HIGH)
-    _done(notes, bodies[sections.DONE_SO_FAR.title])
+    done = bodies[sections.DONE_SO_FAR.title]
+    done.add_all(notes.interim)
+    _done(notes, done)
     rest = bodies[sections.REST.title]
     _blocked(notes, rest)
     for one in notes.attempts[-1:]:

@@ -112,6 +112,8 @@ class Notes:
     step_numbers: dict[str, int] = field(default_factory=dict)
     finished: list[Statement] = field(default_factory=list)
     """Results that were said, and steps that were finished."""
+    interim: list[Statement] = field(default_factory=list)
+    """Results that were said in the turn that is not ended."""
     begun: list[Statement] = field(default_factory=list)
     """What an earlier summary has as not answered."""
     unfinished: list[Statement] = field(default_factory=list)
@@ -182,12 +184,14 @@ class Notes:
         self.choices = choices
         keep(self.choices, new)
 
+    def skip(self, sentence: str) -> bool:
+        """Take out the steps that a sentence leaves out by their numbers; say whether it does."""
+        numbers = _step_numbers(sentence) if CUES.skipped.search(sentence) else set()
+        self.plan = [one for one in self.plan if self.step_numbers.get(one.text) not in numbers]
+        return bool(numbers)
+
     def turn_down(self, sentence: str) -> None:
         """Take out what is about something that the sentence turns down."""
-        numbers = _step_numbers(sentence)
-        if numbers and CUES.skipped.search(sentence):
-            self.plan = [one for one in self.plan if self.step_numbers.get(one.text) not in numbers]
-            return
         terms = turned_down(sentence)
         if not terms:
             return

@@ -64,8 +64,10 @@ def take_reply(notes: Notes, text: str, at: int, *, ends_turn: bool) -> None:
         if results or reported:
             results += _items_below(lines, listed, results, at)
         _end_turn(notes, results, unfinished)
+        notes.interim = []
     elif stated:
         keep(notes.attempts, statement(stated[0], at))
+        notes.interim += results
 
 
 def _parts(sentence: str) -> list[str]:

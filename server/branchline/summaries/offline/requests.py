@@ -55,6 +55,7 @@ def take_request(notes: Notes, text: str, at: int) -> None:
     lines = said(text)
     stated = [one for line in lines for one in line.sentences]
     if not stated:
+        _take_pasted(notes, text, at)
         return
     notes.names.take_text(text, at)
     notes.last_user = statement(" ".join(line.text for line in lines), at)
@@ -83,6 +84,17 @@ def take_request(notes: Notes, text: str, at: int) -> None:
     steps = [line.text for line in lines if line.number and line.text not in rules]
     if len(steps) > 1:
         notes.set_plan(steps, at)
+
+
+def _take_pasted(notes: Notes, text: str, at: int) -> None:
+    """Take in a message without a word of the user's own: it asks, but nothing in it counts."""
+    words = whole(text)
+    if words:
+        notes.last_user = notes.asked = statement(words, at)
+        notes.answered = False
+        notes.broke_off = None
+        if not notes.goals:
+            notes.goals.append(Goal([notes.last_user], at, words=words))
 
 
 def _wish(notes: Notes, wishes: Sequence[str], text: str, at: int) -> None:
@@ -116,6 +128,8 @@ def _user_sentence(notes: Notes, sentence: str, at: int, *, may_ask: bool) -> bo
         notes.retract()
         if len(features(CUES.retracted.sub(" ", sentence))) < _FEW:
             return False
+    if notes.skip(sentence) and len(sentence) < _SHORT:
+        return False
     rejects = bool(turned_down(sentence))
     notes.turn_down(sentence)
     refuses = CUES.refusal.search(sentence) is not None

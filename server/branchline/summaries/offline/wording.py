@@ -88,6 +88,10 @@ _UNSPACED = re.compile(f"[{_CJK}]+")
 _WORD = re.compile(rf"[{_CJK}]+|[^\W\d_{_CJK}](?:[^\W{_CJK}]|-)*")
 
 
+Parts = list[tuple[str, bool]]
+"""Parts of a line in order, and whether each is code."""
+
+
 def excerpt(text: str) -> str:
     """The text without escapes and control characters; of a very long one, head and tail."""
     if len(text) > _HEAD + _TAIL:
@@ -152,10 +156,6 @@ def whole(text: str) -> str:
 def _unmarked(line: str) -> str:
     line = _SPACES.sub(" ", line).strip()
     return line[mark.end() :] if (mark := _LEADING.match(line)) else line
-
-
-Parts = list[tuple[str, bool]]
-"""Parts of a line in order, and whether each is code."""
 
 
 def _made(spans: Iterable[tuple[str, bool]], longest_code: int = LONGEST_CODE) -> Parts:
