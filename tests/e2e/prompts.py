@@ -44,7 +44,7 @@ class Desk:
     def sit(self, settings: Json, *records: Json, **header: Json) -> Editor:
         """The editor with a session of its own, of these records (else `TALK`)."""
         self.leave()
-        self._watchdog = Timer(2 * SECONDS, self._ed.daemon.process.kill)
+        self._watchdog = Timer(SECONDS, self._ed.daemon.process.kill)
         self._watchdog.start()
         folder = self._folder / f"w{next(self._taken)}"
         self._ed.take_up(write_session(folder, *(records or TALK), **header), settings)

@@ -122,8 +122,8 @@ class TestHostileFiles:
 
     def test_what_is_no_regular_file_is_passed_over(self, project: Path) -> None:
         os.mkfifo(project / "CLAUDE.md")
-        pipe = os.open(project / "CLAUDE.md", os.O_RDWR)
-        os.write(pipe, b"SECRET")
+        pipe = os.open(project / "CLAUDE.md", os.O_RDONLY | os.O_NONBLOCK)  # keeps what is in it
+        (project / "CLAUDE.md").write_text("SECRET")
         (project / "a" / "AGENTS.md").mkdir()
         with socket.socket(socket.AF_UNIX) as listening:
             here = Path.cwd()
