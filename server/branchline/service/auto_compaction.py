@@ -18,7 +18,7 @@ from branchline.service.summarising import Drafts
 
 _MOST_FAILURES: Final = 3
 _NO_FAILURES: Final = (NothingToCompact, Busy, LeafChanged, FileChanged)
-"""What ends a compaction that was not to be, such as the second of two that were due at once."""
+"""What ends a compaction that was not to be: it may go well the next time."""
 
 
 class AutoCompaction:
@@ -29,6 +29,7 @@ class AutoCompaction:
         self._drafts = drafts
         self._tasks = tasks
         self._failures: WeakKeyDictionary[Session, int] = WeakKeyDictionary()
+        self._pending: set[Session] = set()
 
     def is_on(self, session: Session, client: Client) -> bool:
         """Whether the client wants it, and the session has not failed too often."""
@@ -43,7 +44,10 @@ class AutoCompaction:
 
     def appended(self, session: Session, client: Client) -> None:
         """A client appended: compact in the background if that made it due."""
-        if self._jobs.of(session) is None and self.is_due(session, client):
+        if session in self._pending or self._jobs.of(session) is not None:
+            return
+        if self.is_due(session, client):
+            self._pending.add(session)
             self._tasks.start_soon(self._compact, session, client)
 
     def asked_for(self, session: Session) -> None:
@@ -77,6 +81,8 @@ class AutoCompaction:
             self._failed(session, client, error)
         else:
             self.judge(session, client, fits=True)
+        finally:
+            self._pending.discard(session)
 
     def _failed(self, session: Session, client: Client, error: BranchlineError) -> None:
         if not isinstance(error, _NO_FAILURES):
