@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from tests.e2e.conftest import SECONDS, isolated
@@ -38,20 +39,30 @@ class Desk:
         self._ed = ed
         self._folder = folder
         self._taken = count()
+        self._watchdog = Timer(0, ed.daemon.process.kill)
 
     def sit(self, settings: Json, *records: Json, **header: Json) -> Editor:
         """The editor with a session of its own, of these records (else `TALK`)."""
+        self.leave()
+        self._watchdog = Timer(SECONDS, self._ed.daemon.process.kill)
+        self._watchdog.start()
         folder = self._folder / f"w{next(self._taken)}"
         self._ed.take_up(write_session(folder, *(records or TALK), **header), settings)
         return self._ed
+
+    def leave(self) -> None:
+        """Nobody sits there; who sits too long is stuck, and loses the daemon."""
+        self._watchdog.cancel()
 
 
 @contextmanager
 def desk_in(folder: Path) -> Iterator[Desk]:
     """A desk, for as long as the block runs."""
     (folder / "agent").mkdir(mode=0o700)
-    with editor(isolated(folder), session_of(folder, *TALK), seconds=10 * SECONDS) as ed:
-        yield Desk(ed, folder)
+    with editor(isolated(folder), session_of(folder, *TALK), seconds=30 * SECONDS) as ed:
+        desk = Desk(ed, folder)
+        yield desk
+        desk.leave()
 
 
 def prompt(ed: Editor, content: Json = "Scan, please.", **params: Json) -> Json:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.e2e.compactions import (
     LARGE,
     OVERFLOW,
@@ -104,6 +106,32 @@ def test_a_system_prompt_that_is_too_large_is_no_loop(desk: Desk, servers: Serve
     assert compactions == [1, 2, 3, 3, 3]
     assert servers.asked == (6, 3)
     assert len(shown(ed)) == 1
+
+
+@pytest.mark.parametrize("within_prompts", [True, False])
+def test_three_that_leave_it_too_large_are_enough(
+    desk: Desk, servers: Servers, within_prompts: bool
+) -> None:
+    """The server takes it all the same; by the sizes that are set it stays due."""
+    system = asked("s0", None, LONG * 8)
+    system["message"]["role"] = "system"
+    question = asked("u1", "s0", LONG)
+    servers.chat.add(*[says("Yes.", usage=None)] * 5)
+    servers.writer.add(*[says(GOOD)] * 10)
+    ed = desk.sit(servers.settings(SMALL), system, question)
+    compactions = []
+    for number in range(5):
+        if within_prompts:
+            assert "result" in prompt(ed, LONG)
+        else:
+            ended = sum(one["job"] is None for one in ed.news("session/busy"))
+            ed.append(LONG)
+            if number < 3:
+                wait_for_jobs(ed, ended + 1)
+        compactions.append(types(lines_of(ed.path)).count("compaction"))
+    assert compactions == [1, 2, 3, 3, 3]
+    (warning,) = shown(ed)
+    assert "the context stays too large" in warning
 
 
 def test_a_summary_request_that_is_too_long_fails_and_the_model_is_asked(

@@ -122,6 +122,8 @@ class TestHostileFiles:
 
     def test_what_is_no_regular_file_is_passed_over(self, project: Path) -> None:
         os.mkfifo(project / "CLAUDE.md")
+        pipe = os.open(project / "CLAUDE.md", os.O_RDONLY | os.O_NONBLOCK)  # keeps what is in it
+        (project / "CLAUDE.md").write_text("SECRET")
         (project / "a" / "AGENTS.md").mkdir()
         with socket.socket(socket.AF_UNIX) as listening:
             here = Path.cwd()
@@ -131,6 +133,7 @@ class TestHostileFiles:
             finally:
                 os.chdir(here)
             assert found(project / "a", project) == {"AGENTS.md": "root"}
+        os.close(pipe)
 
     @pytest.mark.parametrize("content", [b"", b" \n\t", b"\x7fELF\0\0", b"text\0text"])
     def test_what_is_no_text_is_passed_over(self, project: Path, content: bytes) -> None:
