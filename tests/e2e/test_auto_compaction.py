@@ -71,6 +71,24 @@ def test_after_an_append_that_makes_it_due_it_is_compacted(desk: Desk, servers: 
     assert servers.asked == (0, 1)
 
 
+def test_a_window_too_small_for_the_usual_sizes_has_room_for_half(
+    desk: Desk, servers: Servers
+) -> None:
+    """The usual reserve is 16,384 tokens, and 20,000 are kept."""
+    small = {"contextWindow": 4000, "compaction": {"auto": True}}
+    settings = servers.settings(small) | {"summarizer": {"use": "offline"}}
+    ed = desk.sit(settings, *CONVERSATION)
+    assert ed.opened["usage"]["tokens"] < 2000
+    ed.append("still half empty")
+    assert_quiet(ed)
+    ed.append(LONG * 3)
+    ed.see(lambda one: one.get("method") == "session/busy")
+    wait_for_jobs(ed, 1)
+    assert types(lines_of(ed.path))[-1] == "compaction"
+    assert ed.ask("context")["usage"]["tokens"] < 2000 + 500
+    assert shown(ed) == []
+
+
 def test_what_others_append_makes_nothing_of_itself(
     desk: Desk, servers: Servers, daemon: StartDaemon
 ) -> None:
