@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.editor import Editor, gate
-from tests.e2e.prompts import (
-    Desk,
-    answers,
-    prompt,
-    texts,
-)
+from tests.e2e.prompts import Desk, answers, prompt, texts
 from tests.e2e.world import add_bytes, foreign, lines_of, user
 from tests.model_server import model_server, says
 

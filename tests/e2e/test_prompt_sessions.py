@@ -1,6 +1,7 @@
 """Prompts in new, old and large sessions, and in those of a project that has instructions."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,19 +9,13 @@ import pytest
 
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.editor import asked, gate, result, said, told
-from tests.e2e.prompts import (
-    Desk,
-    answers,
-    prompt,
-)
+from tests.e2e.prompts import Desk, answers, prompt
 from tests.e2e.world import lines_of
 from tests.model_server import model_server, says
 from tests.unit.chat_rules import assert_sendable
+from tests.unit.session_files import text_of_file
 
 Json = Any
-
-
-# --- new sessions, old sessions, large ones ------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [None, "With a name"])
@@ -61,28 +56,38 @@ def test_an_old_session_is_upgraded_by_a_question(
 LARGE = 100_000
 
 
-def test_a_session_of_a_hundred_thousand_entries_is_asked_in(desk: Desk, tmp_path: Path) -> None:
-    """One branch without a compaction: all of it is sent, in a form that a server takes."""
+def many_turns() -> bytes:
+    """The lines of turns of four entries, each turn below the one before; the same call each time.
+
+    They are made as text: as objects they would take longer than all the rest.
+    """
     call = {"type": "toolCall", "id": "c", "name": "read", "arguments": {}}
+    turn = text_of_file(
+        asked("u@", "e@-", "question @"),
+        told("a@", "u@", *said("looking"), call),
+        result("r@", "a@", "c", "found"),
+        told("e@", "r@", *said("answer")),
+    )
+    turns = [
+        turn.replace(b"@-", b"%d" % (number - 1)).replace(b"@", b"%d" % number)
+        for number in range(LARGE // 4)
+    ]
+    return b"".join(turns).replace(b'"e-1"', b"null").removesuffix(b"\n")
 
-    def records() -> Iterator[Json]:
-        parent = None
-        for number in range(0, LARGE, 4):
-            ids = [f"e{number + at}" for at in range(4)]
-            yield asked(ids[0], parent, f"question {number}")
-            yield told(ids[1], ids[0], *said("looking"), call)
-            yield result(ids[2], ids[1], "c", "found")
-            yield told(ids[3], ids[2], *said("answer"))
-            parent = ids[3]
 
+def test_a_session_of_a_hundred_thousand_entries_is_asked_in(desk: Desk) -> None:
+    """One branch without a compaction: all of it is sent, in a form that a server takes."""
     with model_server(says("x")) as server:
-        ed = desk.sit(answers(server, timeoutSeconds=60), *records())
+        ed = desk.sit(answers(server, timeoutSeconds=60), many_turns())
         assert ed.opened["session"]["entryCount"] == LARGE
+        size = ed.path.stat().st_size
         done = prompt(ed)["result"]
         sent = server.requests[0].body["messages"]
         assert len(sent) == LARGE + 1
         assert_sendable(sent)
-        assert lines_of(ed.path)[-1]["id"] == done["leafId"]
+        with ed.path.open("rb") as file:
+            file.seek(size)
+            assert [json.loads(line)["id"] for line in file][-1] == done["leafId"]
         ed.path.unlink()  # it is large, and the folders of several runs are kept
 
 
@@ -101,7 +106,7 @@ def test_instructions_of_the_project_are_sent_and_follow_their_files(
         path = Path(made["session"]["path"])
         session = {"session": str(path)}
 
-        def ask(**settings: Json) -> tuple[Json, str]:
+        def ask() -> tuple[Json, str]:
             """Ask; give the question's system message if it has one, and the one that was sent."""
             count = len(lines_of(path)) if path.exists() else 0
             client.request("session/prompt", {**session, "content": "?"})
