@@ -1,6 +1,7 @@
 """Text made fit for a summary, and cues that are compiled for speed."""
 
 import re
+import time
 from dataclasses import fields
 
 import pytest
@@ -138,3 +139,13 @@ def test_common_beginnings_change_nothing() -> None:
         ("xy", True), ("|y", True), ("z", False), ("请不要", True), ("NO", True),
     ):  # fmt: skip
         assert bool(cue.search(text)) is is_found, text
+
+
+@pytest.mark.parametrize(
+    "piece", ["ok ", "thanks! ", ", and ", "no, ", ":) ", "keep ", "总是", "いつも"]
+)
+def test_no_cue_takes_long_over_a_word_said_again_and_again(piece: str) -> None:
+    started = time.monotonic()
+    for name in NAMES:
+        getattr(CUES, name).search(piece * 22 + "x")
+    assert time.monotonic() - started < 1

@@ -127,7 +127,7 @@ ENGLISH: Final = Language(
         |thanks?|thx|nice|good|well|done|keep|going|mate|works?))*\W*$
     """,
     works=r"""
-        ^(?:\W*(?:ok|okay|great|perfect|nice|yes|yep|yeah|thanks?|thank\syou|good|cool|wow|now|and)
+        ^\W*(?:(?:ok|okay|great|perfect|nice|yes|yep|yeah|thanks?|thank\syou|good|cool|wow|now|and)
           \b\W*)*
         (?:(?:it|that|this|everything|all|now\sit|the\s\w+(?:\s\w+)?)\s)?(?:now\s|all\s
         |is\snow\s|is\s
