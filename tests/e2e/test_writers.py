@@ -182,7 +182,8 @@ def test_who_would_write_and_who_could(environment: dict[str, str], path: Path) 
     keyed = {**environment, "OPENAI_API_KEY": "k"}
     with editor(keyed, path) as ed:
         who = ed.ask("summarizer")
-        assert who.keys() == {"use", "kind", "model", "host", "available"}
+        assert who.keys() == {"use", "kind", "model", "host", "available", "test"}
+        assert who["test"] is None
         assert (who["use"], who["kind"], who["model"], who["host"]) == (
             "auto", "offline", None, None,
         )  # fmt: skip

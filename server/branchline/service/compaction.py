@@ -149,6 +149,7 @@ async def compact(
         return await _store_own(session, client, request, plan)
     if request.dry_run:
         return Compacted(shown)
+    choose(client, request.summarizer, shown)  # one who cannot be had is no work that begins
     work = jobs.work(session, "compaction", client, request.token, automatic=request.automatic)
     async with work as job:
         draft = await _write(job, session, client, request, plan, shown)
