@@ -231,7 +231,10 @@ export class DaemonClient implements Daemon, vscode.Disposable {
     token?: vscode.CancellationToken,
   ): Promise<Result<M>> {
     const client = await this.connection();
-    return client.sendRequest<Result<M>>(method, params, token);
+    // An absent token would count as a second param.
+    return token === undefined
+      ? client.sendRequest<Result<M>>(method, params)
+      : client.sendRequest<Result<M>>(method, params, token);
   }
 
   on<N extends NotificationName>(
