@@ -31,8 +31,13 @@ export type Draft = {
 export class Drafts {
   constructor(private readonly folder: string) {}
 
-  /** Make a draft and show it. */
-  async open(draft: Draft, title: string, text: string): Promise<vscode.TextEditor> {
+  /** Make a draft and show it beside the conversation. */
+  async open(draft: Draft, title: string, text: string): Promise<void> {
+    await this.show(await this.create(draft, title, text));
+  }
+
+  /** Make a draft. */
+  async create(draft: Draft, title: string, text: string): Promise<vscode.TextDocument> {
     const ending = draft.kind === "message" ? PROMPT_ENDING : SUMMARY_ENDING;
     const clean = crop(title.replace(/[^\p{L}\p{N} ._-]+/gu, " ").trim(), 40).replace(/^\.+/, "");
     const key = createHash("sha256").update(draft.session).update(randomBytes(8)).digest("hex");
@@ -41,8 +46,11 @@ export class Drafts {
     const path = join(folder, `${clean === "" ? "draft" : clean}${ending}`);
     await writeFile(path, text, { mode: 0o600 });
     await this.keep(path, draft);
-    const document = await vscode.workspace.openTextDocument(vscode.Uri.file(path));
-    return vscode.window.showTextDocument(document, {
+    return await vscode.workspace.openTextDocument(vscode.Uri.file(path));
+  }
+
+  async show(document: vscode.TextDocument): Promise<void> {
+    await vscode.window.showTextDocument(document, {
       viewColumn: vscode.ViewColumn.Beside,
       preview: false,
     });

@@ -193,12 +193,8 @@ export class Moves {
     focus = "",
   ): Promise<void> {
     const { path: session, leafId, title } = conversation;
-    const editor = await this.drafts.open(
-      { kind: "switch", session, leafId, targetId, focus },
-      title,
-      "",
-    );
-    await this.write(conversation, editor.document, focus);
+    const draft = { kind: "switch" as const, session, leafId, targetId, focus };
+    await this.writeNew(conversation, await this.drafts.create(draft, title, ""), focus);
   }
 
   /** Show what a compaction would cover, then write it as a draft. */
@@ -232,8 +228,19 @@ export class Moves {
     if (chosen === undefined) return;
     const focus = chosen === "focus" ? await this.askFocus() : "";
     if (focus === undefined) return;
-    const editor = await this.drafts.open({ kind: "compaction", session, leafId, focus }, title, "");
-    await this.write(conversation, editor.document, focus);
+    const draft = { kind: "compaction" as const, session, leafId, focus };
+    await this.writeNew(conversation, await this.drafts.create(draft, title, ""), focus);
+  }
+
+  private async writeNew(
+    conversation: Conversation,
+    document: vscode.TextDocument,
+    focus: string,
+  ): Promise<void> {
+    // Marked before it is shown, so that nothing can be stored of it yet.
+    this.buttons.writing(document.uri, true);
+    await this.drafts.show(document);
+    await this.write(conversation, document, focus);
   }
 
   /** Have a draft's summary written into its document, as it comes. */

@@ -97,7 +97,7 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
       if (panel.conversation !== null) this.conversations.leave(panel.conversation);
       if (this.active === panel) {
         this.active = null;
-        this.setFocus(false, false);
+        void this.setFocus(false, false);
         void vscode.commands.executeCommand("setContext", "branchline.panelActive", false);
       }
     });
@@ -148,15 +148,15 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
       this.active = panel;
       if (panel.conversation !== null) this.conversations.activate(panel.conversation);
     } else if (this.active === panel) {
-      this.setFocus(false, false);
+      void this.setFocus(false, false);
     }
     const active = [...this.panels].some((one) => one.webviewPanel.active);
     void vscode.commands.executeCommand("setContext", "branchline.panelActive", active);
   }
 
-  private setFocus(panel: boolean, input: boolean): void {
-    void vscode.commands.executeCommand("setContext", "branchline.panelFocus", panel);
-    void vscode.commands.executeCommand("setContext", "branchline.inputFocus", input);
+  private async setFocus(panel: boolean, input: boolean): Promise<void> {
+    await vscode.commands.executeCommand("setContext", "branchline.inputFocus", input);
+    await vscode.commands.executeCommand("setContext", "branchline.panelFocus", panel);
   }
 
   // --- from the page -------------------------------------------------------------------------------
@@ -188,7 +188,9 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
         await this.marks(panel, session, message.view);
         return;
       case "focus":
-        if (panel === this.active || message.panel) this.setFocus(message.panel, message.input);
+        if (panel !== this.active && !message.panel) return;
+        await this.setFocus(message.panel, message.input);
+        panel.post({ type: "keys", on: message.panel && !message.input });
         return;
       case "selected": {
         const { id, role, label } = message;

@@ -161,6 +161,10 @@ export class Page {
       case "marks":
         this.drawMarks(message.total, message.labels, message.forks);
         return;
+      case "keys":
+        // From now on keys reach us: until the host knows of the focus, they are the editor's.
+        this.tree.scroller.dataset["keys"] = message.on ? "on" : "off";
+        return;
       case "bar":
         this.bar = message.bar;
         this.drawBars();

@@ -16,7 +16,7 @@ const ENTRY = join(CACHE, `code-server-${VERSION}/node_modules/code-server/out/n
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const ARTEFACTS = join(EXTENSION, "artefacts", VERSION);
 /** How long anything may take before it counts as not happening, in milliseconds. */
-export const DEADLINE = 30_000;
+export const DEADLINE = 20_000;
 
 /** What is missing for these tests, or null. */
 export function missing() {
@@ -222,8 +222,14 @@ export class Editor {
     return this.panel.locator(".row.focused");
   }
 
+  /** Give the tree the focus, and wait until the editor knows whose keys they are. */
   async focusPanel() {
-    await this.panel.locator(".tree").focus();
+    await this.panel.locator("body").evaluate(() => document.activeElement?.blur());
+    await this.panel.locator(".tree").evaluate((tree) => {
+      tree.dataset.keys = "off";
+      tree.focus();
+    });
+    await this.panel.locator('.tree[data-keys="on"]').waitFor();
   }
 
   notification(text) {
