@@ -36,10 +36,20 @@ export interface Parts {
 
 type Handler = (argument?: unknown) => unknown;
 
-/** Show a session's panel. */
+/** Show a session's panel: where it is already, else in the group in front. */
 export async function openPanel(path: string): Promise<void> {
-  await vscode.commands.executeCommand("vscode.openWith", vscode.Uri.file(path), PANEL, {
+  const uri = vscode.Uri.file(path);
+  const group = vscode.window.tabGroups.all.find(({ tabs }) =>
+    tabs.some(
+      ({ input }) =>
+        input instanceof vscode.TabInputCustom &&
+        input.viewType === PANEL &&
+        input.uri.toString() === uri.toString(),
+    ),
+  );
+  await vscode.commands.executeCommand("vscode.openWith", uri, PANEL, {
     preview: false,
+    ...(group !== undefined && { viewColumn: group.viewColumn }),
   });
 }
 

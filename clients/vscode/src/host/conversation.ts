@@ -33,6 +33,8 @@ export class Conversation {
   lost: string | null = null;
   /** When another program last wrote, in milliseconds, or null. */
   externalAt: number | null = null;
+  /** Whether the panels go to the leaf when it moves: while something is done that the person asked for. */
+  following = false;
   private readonly emitter = new vscode.EventEmitter<News>();
   readonly onNews = this.emitter.event;
 
@@ -79,6 +81,16 @@ export class Conversation {
     }
     if (news.type === "reset") this.lost = news.reason;
     this.emitter.fire(news);
+  }
+
+  /** Do something, with the panels going where the leaf goes meanwhile. */
+  async follow<T>(work: Promise<T>): Promise<T> {
+    this.following = true;
+    try {
+      return await work;
+    } finally {
+      this.following = false;
+    }
   }
 
   dispose(): void {

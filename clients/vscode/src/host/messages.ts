@@ -82,11 +82,13 @@ export class Messages {
     await this.moves.with(draft.session, async (conversation) => {
       if (!(await this.atItsPlace(conversation, draft))) return;
       await this.reveal(draft.session);
-      const answer = this.daemon.request("session/prompt", {
-        session: draft.session,
-        content: this.content(draft, text),
-        expectedLeafId: conversation.leafId,
-      });
+      const answer = conversation.follow(
+        this.daemon.request("session/prompt", {
+          session: draft.session,
+          content: this.content(draft, text),
+          expectedLeafId: conversation.leafId,
+        }),
+      );
       try {
         const { stopReason } = await answer;
         await this.drafts.close(document.uri);

@@ -154,12 +154,14 @@ export class Moves {
     expectedLeafId: EntryId | null,
     position: "auto" | "at" = "auto",
   ): Promise<void> {
-    const result = await this.daemon.request("session/switchLeaf", {
-      session: conversation.path,
-      targetId,
-      position,
-      expectedLeafId,
-    });
+    const result = await conversation.follow(
+      this.daemon.request("session/switchLeaf", {
+        session: conversation.path,
+        targetId,
+        position,
+        expectedLeafId,
+      }),
+    );
     await this.arrived(conversation, result.previousLeafId !== result.leafId, result.editorContent);
   }
 
@@ -322,12 +324,14 @@ export class Moves {
       let content: EditorContent | null = null;
       if (draft.kind === "switch") {
         const known = draftId === undefined ? {} : { draftId };
-        const result = await this.daemon.request("session/switchLeaf", {
-          session,
-          targetId: draft.targetId,
-          expectedLeafId: draft.leafId,
-          summary: { mode: "text", text, ...known },
-        });
+        const result = await conversation.follow(
+          this.daemon.request("session/switchLeaf", {
+            session,
+            targetId: draft.targetId,
+            expectedLeafId: draft.leafId,
+            summary: { mode: "text", text, ...known },
+          }),
+        );
         content = result.editorContent;
       } else {
         const known = draftId === undefined ? {} : { draftId };
@@ -351,10 +355,12 @@ export class Moves {
   // --- the way back, and other programs ------------------------------------------------------------
 
   async undo(conversation: Conversation): Promise<void> {
-    await this.daemon.request("session/undo", {
-      session: conversation.path,
-      expectedLeafId: conversation.leafId,
-    });
+    await conversation.follow(
+      this.daemon.request("session/undo", {
+        session: conversation.path,
+        expectedLeafId: conversation.leafId,
+      }),
+    );
     this.conversations.moved(conversation, false);
     const { t } = vscode.l10n;
     const again = t("Redo");

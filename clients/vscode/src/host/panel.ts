@@ -273,6 +273,7 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
           usage,
           name,
           said: added === undefined ? "" : who,
+          follow: conversation.following,
         });
         panel.post({ type: "bar", bar: this.bar(conversation) });
         return;

@@ -138,7 +138,7 @@ export class Page {
         this.usage = message.usage;
         this.opened.session.name = message.name;
         this.head();
-        this.tree.refresh(message.leafId);
+        this.tree.refresh(message.leafId, message.follow);
         if (message.said !== "") this.say(message.said);
         return;
       case "busy":
@@ -402,7 +402,7 @@ export class Page {
       return;
     }
     const title = this.words.writing[job.kind];
-    const percent = job.percent === null ? "" : ` ${job.percent}%`;
+    const percent = job.percent === null || job.kind === "prompt" ? "" : ` ${job.percent}%`;
     const cancel = element("button", "", { type: "button" }, this.words.cancel);
     cancel.addEventListener("click", () => this.command("branchline.cancel", null));
     const line = element("div", "writing-head", {}, element("span", "", {}, `${title}${percent}`), cancel);

@@ -127,21 +127,21 @@ export class Tree {
     else this.load({ id, at: null, focus: true });
   }
 
-  /** The session changed: draw it anew in the same place. Focus on the leaf goes with the leaf. */
-  refresh(leafId: EntryId | null): void {
-    const followed = this.leafId !== leafId && (this.focused === null || this.focused.isLeaf);
+  /**
+   * The session changed: draw it anew in the same place. Focus on the leaf goes with the leaf, and so it
+   * does with `follow`.
+   */
+  refresh(leafId: EntryId | null, follow = false): void {
+    const wasLeaf = this.focused === null || (this.focused.isLeaf && this.leafPlace === "shown");
+    const goes = follow || (this.leafId !== leafId && wasLeaf);
     this.leafId = leafId;
-    if (leafId !== null && followed) {
-      const stays = this.leafPlace === "shown" ? undefined : this.anchor();
-      this.load(stays ?? { id: leafId, at: null, focus: true });
-      return;
-    }
-    this.load(this.anchor() ?? (leafId === null ? null : { id: leafId, at: null, focus: true }));
+    this.load((goes ? null : this.anchor()) ?? this.leafAnchor());
   }
 
   /** Scroll to an entry and select it. */
   show(id: EntryId): void {
-    const known = this.pages.indexOf(id);
+    const loading = [...this.pending.values()].some((what) => typeof what === "object" && "reload" in what);
+    const known = loading ? null : this.pages.indexOf(id);
     if (known === null) this.load({ id, at: null, focus: true });
     else this.focus(known, true);
   }

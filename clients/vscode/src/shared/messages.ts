@@ -104,6 +104,8 @@ export type ToPage =
       usage: Usage;
       name: string | null;
       said: string;
+      /** Whether to go to the leaf. */
+      follow: boolean;
     }
   | { type: "busy"; job: Job | null }
   | { type: "answer"; delta: string }
