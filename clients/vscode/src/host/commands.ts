@@ -93,9 +93,10 @@ export function commandTable(parts: Parts): Record<string, Handler> {
     argument: unknown,
     work: (conversation: Conversation, id: EntryId) => unknown,
   ): Promise<void> => {
-    await withActive((conversation) => {
-      const id = entryOf(argument) ?? panels.active?.selection.id ?? conversation.leafId;
-      return id === null ? undefined : work(conversation, id);
+    await withActive(async (conversation) => {
+      const selection = await panels.active?.selectionNow();
+      const id = entryOf(argument) ?? selection?.id ?? conversation.leafId;
+      if (id !== null) await work(conversation, id);
     });
   };
 

@@ -81,6 +81,8 @@ const FIRST_DELAY = 250;
 const LONGEST_DELAY = 30_000;
 /** A connection that held for so long was a good one: the next loss begins at the first delay. */
 const GOOD_AFTER = 60_000;
+/** After so many losses in a row, a start that fails is the last one. */
+const MOST_LOSSES = 6;
 
 /** How long to wait before the next start, in milliseconds, after so many losses in a row. */
 export function backOff(losses: number): number {
@@ -132,7 +134,8 @@ export class DaemonClient implements Daemon, vscode.Disposable {
       this.client = null;
       const reason = error instanceof Error ? error.message : String(error);
       this.options.log.error(`the daemon did not start: ${reason}`);
-      this.become("failed", reason);
+      if (this.losses > 0 && this.losses < MOST_LOSSES) this.startLater();
+      else this.become("failed", reason);
       return;
     }
     if (generation !== this.generation) {
@@ -192,6 +195,10 @@ export class DaemonClient implements Daemon, vscode.Disposable {
     if (generation !== this.generation || this.state !== "running") return;
     this.client = null;
     if (Date.now() - this.since > GOOD_AFTER) this.losses = 0;
+    this.startLater();
+  }
+
+  private startLater(): void {
     const delay = backOff(++this.losses);
     this.options.log.warn(`the daemon is gone; starting again in ${delay} ms`);
     this.become("starting", vscode.l10n.t("The daemon ended; it is being started again."));

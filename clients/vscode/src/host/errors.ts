@@ -12,7 +12,7 @@ export interface Step {
 /** The kind of an error that the daemon answered, else null. */
 export function kindOf(error: unknown): ErrorKind | null {
   const kind = factsOf(error)["kind"];
-  return typeof kind === "string" && kind in ERROR_KINDS ? (kind as ErrorKind) : null;
+  return typeof kind === "string" && Object.hasOwn(ERROR_KINDS, kind) ? (kind as ErrorKind) : null;
 }
 
 /** The facts that came with an error. */

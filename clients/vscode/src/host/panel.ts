@@ -44,12 +44,41 @@ export class Panel {
   conversation: Conversation | null = null;
   private ready = false;
   private waiting: ToPage[] = [];
+  private asks = 0;
+  private readonly asking = new Map<number, () => void>();
 
   constructor(readonly webviewPanel: vscode.WebviewPanel) {}
 
   post(message: ToPage): void {
     if (this.ready) void this.webviewPanel.webview.postMessage(message);
     else if (message.type === "show" || message.type === "bracket") this.waiting.push(message);
+  }
+
+  /** What is selected once all keys so far have done their work: they go to the page and back. */
+  async selectionNow(): Promise<Selection> {
+    if (!this.ready || !this.webviewPanel.visible) return this.selection;
+    const ask = ++this.asks;
+    await new Promise<void>((answered) => {
+      this.asking.set(ask, answered);
+      this.post({ type: "which", ask });
+    });
+    return this.selection;
+  }
+
+  selected(selection: Selection, ask: number | null): void {
+    this.selection = selection;
+    if (ask !== null) this.answered(ask);
+  }
+
+  private answered(ask: number): void {
+    this.asking.get(ask)?.();
+    this.asking.delete(ask);
+  }
+
+  /** The page is gone: nobody waits for its answers any more. */
+  end(): void {
+    this.ready = false;
+    for (const ask of [...this.asking.keys()]) this.answered(ask);
   }
 
   /** The page is there and knows the session: what had to wait is told. */
@@ -93,6 +122,7 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
     };
     webviewPanel.onDidDispose(() => {
       this.panels.delete(panel);
+      panel.end();
       for (const subscription of subscriptions) subscription.dispose();
       if (panel.conversation !== null) this.conversations.leave(panel.conversation);
       if (this.active === panel) {
@@ -144,6 +174,8 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
   }
 
   private viewState(panel: Panel): void {
+    // A page that is not seen is taken down; when it is seen again it says so.
+    if (!panel.webviewPanel.visible) panel.end();
     if (panel.webviewPanel.active) {
       this.active = panel;
       if (panel.conversation !== null) this.conversations.activate(panel.conversation);
@@ -193,8 +225,8 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
         panel.post({ type: "keys", on: message.panel && !message.input });
         return;
       case "selected": {
-        const { id, role, label } = message;
-        panel.selection = { id, role, label };
+        const { id, role, label, ask } = message;
+        panel.selected({ id, role, label }, ask);
         return;
       }
       case "command": {

@@ -150,6 +150,9 @@ export class Page {
       case "act":
         this.act(message.action);
         return;
+      case "which":
+        this.selected(this.tree.focused, message.ask);
+        return;
       case "show":
         this.tree.show(message.id);
         return;
@@ -214,9 +217,10 @@ export class Page {
     this.post({ type: "marks", view: this.tree.view });
   }
 
-  private selected(row: Row | null): void {
+  private selected(row: Row | null, ask: number | null = null): void {
     this.post({
       type: "selected",
+      ask,
       id: row?.type === "branches" ? null : (row?.id ?? null),
       role: row?.role ?? null,
       label: row?.label ?? null,

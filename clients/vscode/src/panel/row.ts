@@ -33,29 +33,26 @@ function ending(row: Row, words: Words): string {
   return row.error ? `${changed} ✗` : changed;
 }
 
-/** The row for those who hear it: what it is first, then what it says. */
-export function spoken(row: Row, words: Words, now: number): string {
-  const kind =
-    row.role === "user"
-      ? words.user
-      : row.role === "assistant"
-        ? words.assistant
-        : row.role === "toolResult" || row.type === "run"
-          ? words.tool
-          : "";
+/** What only those need who hear the row: others see it by signs and lines. */
+function unseen(text: string): HTMLElement {
+  return element("span", "unseen", {}, text);
+}
+
+/** Who speaks, before the row's text. */
+function speaker(row: Row, words: Words): string {
+  if (row.role === "user") return `${words.user}: `;
+  if (row.role === "assistant") return `${words.assistant}: `;
+  return row.role === "toolResult" || row.type === "run" ? `${words.tool}: ` : "";
+}
+
+/** What the row's lines say of it, after its text. */
+function state(row: Row, words: Words): string {
   const facts = [
-    kind,
-    plainText(row.text),
-    row.hidden === null || row.type === "run" ? "" : fill(words.messages, row.hidden.messages),
     row.error ? words.failed : "",
-    row.label === null ? "" : `${words.label} ${plainText(row.label)}`,
-    row.isLeaf ? words.here : "",
     row.context === "covered" ? words.covered : "",
-    row.context === "omitted" ? words.omitted : "",
-    row.context === "replaced" ? words.replaced : "",
-    shortAge(row.hidden?.lastTimestamp ?? row.timestamp, now),
+    row.label === null ? "" : words.label,
   ];
-  return facts.filter((fact) => fact !== "").join(", ");
+  return facts.map((fact) => (fact === "" ? "" : `, ${fact}`)).join("");
 }
 
 export function drawRow(row: Row, facts: RowFacts, words: Words): HTMLElement {
@@ -87,7 +84,6 @@ export function drawRow(row: Row, facts: RowFacts, words: Words): HTMLElement {
       "aria-setsize": String(facts.total),
       "aria-posinset": String(facts.index + 1),
       "aria-selected": String(facts.focused),
-      "aria-label": spoken(row, words, facts.now),
       "data-vscode-context": JSON.stringify({
         webviewSection: "row",
         branchlineEntry: row.id,
@@ -98,8 +94,10 @@ export function drawRow(row: Row, facts: RowFacts, words: Words): HTMLElement {
     },
     element("span", "lanes", { "aria-hidden": "true" }, lanes(row, facts.around)),
     own === "" ? null : element("span", folds ? "sign fold" : "sign", { "aria-hidden": "true" }, own),
+    unseen(speaker(row, words)),
     text,
     element("span", "ending", {}, ending(row, words)),
+    unseen(state(row, words)),
     row.label === null ? null : element("span", "label", {}, `⚑${plainText(row.label)}`),
     row.isLeaf ? element("span", "here", {}, `◀ ${words.here}`) : null,
     element("span", "tokens", {}, shortCount(row.hidden?.tokens ?? row.tokens)),

@@ -64,7 +64,14 @@ export type ToHost =
   | { type: "rows"; ask: number; view: View; at: number | { around: EntryId }; limit: number }
   | { type: "locate"; ask: number; view: View; from: EntryId; to: Direction }
   | { type: "focus"; panel: boolean; input: boolean }
-  | { type: "selected"; id: EntryId | null; role: string | null; label: string | null }
+  | {
+      type: "selected";
+      id: EntryId | null;
+      role: string | null;
+      label: string | null;
+      /** The number of the question that this answers, or null. */
+      ask: number | null;
+    }
   | { type: "marks"; view: View }
   | { type: "command"; command: PageCommand; id: EntryId | null };
 
@@ -110,6 +117,7 @@ export type ToPage =
   | { type: "busy"; job: Job | null }
   | { type: "answer"; delta: string }
   | { type: "act"; action: PanelAction }
+  | { type: "which"; ask: number }
   | { type: "show"; id: EntryId }
   | { type: "bracket"; ids: EntryId[]; title: string }
   | { type: "marks"; total: number; labels: number[]; forks: number[] }
@@ -211,7 +219,12 @@ export function readToHost(value: unknown): ToHost | null {
       case "focus":
         return typeof message["panel"] === "boolean" && typeof message["input"] === "boolean";
       case "selected":
-        return isId(message["id"]) && isId(message["role"]) && isId(message["label"]);
+        return (
+          isId(message["id"]) &&
+          isId(message["role"]) &&
+          isId(message["label"]) &&
+          (message["ask"] === null || Number.isInteger(message["ask"]))
+        );
       case "command":
         return (
           isId(message["id"]) &&

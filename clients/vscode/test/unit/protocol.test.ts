@@ -92,7 +92,7 @@ describe("the mirror of the protocol", () => {
 
   it("has every error with its code", () => {
     const listed = lines(section("Errors")).filter(([code]) => /^-?\d+$/.test(code ?? ""));
-    const table = Object.fromEntries(listed.map(([code, kind]) => [spans(kind ?? "")[0], Number(code)]));
+    const table: unknown = Object.fromEntries(listed.map(([code, kind]) => [spans(kind ?? "")[0], Number(code)]));
     expect(ERROR_KINDS).toEqual(table);
   });
 
@@ -107,14 +107,14 @@ describe("the mirror of the protocol", () => {
 describe("the settings", () => {
   const listed = lines(section("Settings")).filter(([name]) => /^`[\w.*]+`$/.test(name ?? ""));
   const contributed: Record<string, { default: unknown; scope: string; enum?: string[] }> =
-    packageJson.contributes.configuration.properties as never;
+    packageJson.contributes.configuration.properties;
 
   it("are those of the daemon, with its defaults, and our own", () => {
     const expected = new Map<string, unknown>();
     for (const [name, , standard] of listed) {
       const key = spans(name ?? "")[0] ?? "";
       if (key.includes("*")) expected.set(key.split(".*")[0] ?? "", {});
-      else expected.set(key, standard === "" ? null : JSON.parse(spans(standard ?? "")[0] ?? "null"));
+      else expected.set(key, standard === "" ? null : (JSON.parse(spans(standard ?? "")[0] ?? "null") as unknown));
     }
     for (const own of OWN_SETTINGS) expected.set(own, "");
     const found = Object.entries(contributed).map(([name, { default: value }]) => [name.slice("branchline.".length), value]);

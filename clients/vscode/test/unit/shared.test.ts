@@ -165,7 +165,7 @@ describe("what a page may say", () => {
     { type: "rows", ask: 1, view, at: { around: "x" }, limit: 10 },
     { type: "locate", ask: 1, view, from: "x", to: "leaf" },
     { type: "focus", panel: true, input: false },
-    { type: "selected", id: null, role: null, label: null },
+    { type: "selected", id: null, role: null, label: null, ask: null },
     { type: "command", command: "branchline.switchHere", id: "x" },
   ])("$type", (message) => expect(readToHost(message)).toEqual(message));
 
@@ -179,6 +179,6 @@ describe("what a page may say", () => {
     { type: "rows", ask: 1, view, at: "0", limit: 10 },
     { type: "rows", ask: 1, view: { ...view, folded: [1] }, at: 0, limit: 10 },
     { type: "locate", ask: 1, view, from: "x", to: "anywhere" },
-    { type: "selected", id: 5, role: null, label: null },
+    { type: "selected", id: 5, role: null, label: null, ask: null },
   ])("and what not: %j", (message) => expect(readToHost(message)).toBeNull());
 });

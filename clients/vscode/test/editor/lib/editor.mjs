@@ -203,7 +203,7 @@ export class Editor {
 
   /** The page of the conversation panel in front. */
   get panel() {
-    return this.page.frameLocator("iframe.webview.ready").last().frameLocator("iframe#active-frame");
+    return this.page.frameLocator("iframe.webview.ready:visible").last().frameLocator("iframe#active-frame");
   }
 
   get rows() {
