@@ -238,7 +238,9 @@ export class Page {
     const { session } = this.opened;
     this.title.textContent = plainText(session.name ?? session.firstMessage ?? session.id);
     this.facts.textContent =
-      this.branchCount === null ? "" : fill(this.words.branches, this.branchCount);
+      this.branchCount === null || this.branchCount < 2
+        ? ""
+        : fill(this.words.branches, this.branchCount);
     const { tokens, contextWindow, due } = this.usage;
     const text = `${shortCount(tokens)}/${shortCount(contextWindow)}`;
     this.meterText.textContent = text;

@@ -76,6 +76,7 @@ step("the list shows the session and a click draws it", async () => {
   await editor.leaf.waitFor();
   assert.match(await editor.leaf.innerText(), /Done\. The batch size.*here/s);
   assert.match(await editor.statusItem("CSV importer").innerText(), /5k\/128k/);
+  await editor.picture("panel");
 });
 
 step("keys move and the focused row is announced", async () => {
@@ -97,6 +98,7 @@ step("a folded branch is picked by keyboard alone and one just goes there", asyn
   assert.match(title, /^Leave .*: \d+ messages, .* tokens/);
   assert.ok((await editor.panel.locator(".row.bracketed").count()) > 0, "what is left is bracketed");
   assert.equal(entries(file).length, size, "asking writes nothing");
+  await editor.picture("switch");
   await press("Enter");
   await until("a move is in the file", () => entries(file).length > size);
   await until("the leaf is elsewhere on screen", async () => !(await editor.leaf.innerText()).includes("Done. The batch"));

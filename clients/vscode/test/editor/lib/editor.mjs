@@ -240,6 +240,13 @@ export class Editor {
     return this.page.locator(".statusbar-item").filter({ hasText: text }).first();
   }
 
+  /** A picture for the README, if they are being made anew: PICTURES=1. */
+  async picture(name) {
+    if (process.env.PICTURES === undefined) return;
+    mkdirSync(join(EXTENSION, "pictures"), { recursive: true });
+    await this.page.screenshot({ path: join(EXTENSION, "pictures", `${name}.png`) });
+  }
+
   async screenshot(name) {
     await this.page.screenshot({ path: join(ARTEFACTS, `${name}.png`) });
   }
