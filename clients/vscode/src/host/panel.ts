@@ -1,0 +1,428 @@
+/**
+ * The conversation panel: a read-only custom editor whose page draws the rows.
+ *
+ * The page may ask for rows and name one of a few commands; everything else it says is dropped. It
+ * loads nothing but its own script and style.
+ */
+
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+import {
+  readToHost,
+  type Bar,
+  type PanelAction,
+  type ToHost,
+  type ToPage,
+} from "../shared/messages";
+import type { EntryId } from "../shared/protocol";
+import type { Conversation, Conversations, News } from "./conversation";
+import { DaemonGone, type Daemon } from "./daemon";
+import { explain, kindOf, showError } from "./errors";
+import { keyHelp, words } from "./words";
+
+export const PANEL = "branchline.conversation";
+/** Rows that are looked through for the marks of the overview; a longer drawing has none. */
+const MOST_MARKED_ROWS = 20_000;
+
+class SessionDocument implements vscode.CustomDocument {
+  constructor(readonly uri: vscode.Uri) {}
+
+  dispose(): void {
+    // Nothing is held: each panel looks at the conversation for itself.
+  }
+}
+
+/** What is selected in a panel. */
+export interface Selection {
+  id: EntryId | null;
+  role: string | null;
+  label: string | null;
+}
+
+export class Panel {
+  selection: Selection = { id: null, role: null, label: null };
+  conversation: Conversation | null = null;
+  private ready = false;
+  private waiting: ToPage[] = [];
+  private asks = 0;
+  private readonly asking = new Map<number, () => void>();
+
+  constructor(readonly webviewPanel: vscode.WebviewPanel) {}
+
+  post(message: ToPage): void {
+    if (this.ready) void this.webviewPanel.webview.postMessage(message);
+    else if (message.type === "show" || message.type === "bracket") this.waiting.push(message);
+  }
+
+  /** What is selected once all keys so far have done their work: they go to the page and back. */
+  async selectionNow(): Promise<Selection> {
+    if (!this.ready || !this.webviewPanel.visible) return this.selection;
+    const ask = ++this.asks;
+    await new Promise<void>((answered) => {
+      this.asking.set(ask, answered);
+      this.post({ type: "which", ask });
+    });
+    return this.selection;
+  }
+
+  selected(selection: Selection, ask: number | null): void {
+    this.selection = selection;
+    if (ask !== null) this.answered(ask);
+  }
+
+  private answered(ask: number): void {
+    this.asking.get(ask)?.();
+    this.asking.delete(ask);
+  }
+
+  /** The page is gone: nobody waits for its answers any more. */
+  end(): void {
+    this.ready = false;
+    for (const ask of [...this.asking.keys()]) this.answered(ask);
+  }
+
+  /** The page is there and knows the session: what had to wait is told. */
+  begin(): void {
+    this.ready = true;
+    for (const message of this.waiting) this.post(message);
+    this.waiting = [];
+  }
+}
+
+export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocument> {
+  private readonly panels = new Set<Panel>();
+  /** The panel that was last in front. */
+  active: Panel | null = null;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly daemon: Daemon,
+    private readonly conversations: Conversations,
+    private readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  openCustomDocument(uri: vscode.Uri): SessionDocument {
+    return new SessionDocument(uri);
+  }
+
+  async resolveCustomEditor(
+    document: SessionDocument,
+    webviewPanel: vscode.WebviewPanel,
+  ): Promise<void> {
+    const panel = new Panel(webviewPanel);
+    this.panels.add(panel);
+    const subscriptions: vscode.Disposable[] = [];
+    const { webview } = webviewPanel;
+    webview.options = {
+      enableScripts: true,
+      localResourceRoots: [
+        vscode.Uri.joinPath(this.context.extensionUri, "dist"),
+        vscode.Uri.joinPath(this.context.extensionUri, "media"),
+      ],
+    };
+    webviewPanel.onDidDispose(() => {
+      this.panels.delete(panel);
+      panel.end();
+      for (const subscription of subscriptions) subscription.dispose();
+      if (panel.conversation !== null) this.conversations.leave(panel.conversation);
+      if (this.active === panel) {
+        this.active = null;
+        void this.setFocus(false, false);
+        void vscode.commands.executeCommand("setContext", "branchline.panelActive", false);
+      }
+    });
+    let pageReady = false;
+    const begin = (): void => {
+      if (!pageReady || panel.conversation === null) return;
+      this.open(panel, panel.conversation);
+    };
+    webview.onDidReceiveMessage((raw: unknown) => {
+      const message = readToHost(raw);
+      if (message === null) this.log.warn("a message of the panel was dropped");
+      else if (message.type === "ready") {
+        pageReady = true;
+        begin();
+      } else void this.take(panel, message);
+    });
+    webviewPanel.onDidChangeViewState(() => this.viewState(panel));
+    webview.html = this.html(webview);
+    const follow = (conversation: Conversation): void => {
+      panel.conversation = conversation;
+      subscriptions.push(conversation.onNews((news) => this.pass(panel, conversation, news)));
+      this.viewState(panel);
+      begin();
+    };
+    try {
+      follow(await this.conversations.look(document.uri.fsPath));
+    } catch (error) {
+      this.showFailure(webview, error);
+      // The daemon may come later: it was missing, or the window was opened before it was there.
+      const again = this.daemon.onState((state) => {
+        if (state !== "running" || !this.panels.has(panel)) return;
+        this.conversations.look(document.uri.fsPath).then(
+          (conversation) => {
+            again.dispose();
+            pageReady = false;
+            webview.html = this.html(webview);
+            follow(conversation);
+          },
+          (second: unknown) => this.showFailure(webview, second),
+        );
+      });
+      subscriptions.push(again);
+    }
+  }
+
+  private viewState(panel: Panel): void {
+    // A page that is not seen is taken down; when it is seen again it says so.
+    if (!panel.webviewPanel.visible) panel.end();
+    if (panel.webviewPanel.active) {
+      this.active = panel;
+      if (panel.conversation !== null) this.conversations.activate(panel.conversation);
+    } else if (this.active === panel) {
+      void this.setFocus(false, false);
+    }
+    const active = [...this.panels].some((one) => one.webviewPanel.active);
+    void vscode.commands.executeCommand("setContext", "branchline.panelActive", active);
+  }
+
+  private async setFocus(panel: boolean, input: boolean): Promise<void> {
+    await vscode.commands.executeCommand("setContext", "branchline.inputFocus", input);
+    await vscode.commands.executeCommand("setContext", "branchline.panelFocus", panel);
+  }
+
+  // --- from the page -------------------------------------------------------------------------------
+
+  private async take(panel: Panel, message: ToHost): Promise<void> {
+    const { conversation } = panel;
+    if (conversation === null) return;
+    const session = conversation.path;
+    switch (message.type) {
+      case "rows": {
+        const { ask, view, at, limit } = message;
+        const place = typeof at === "number" ? { offset: at } : at;
+        const params = { session, ...view, ...place, limit };
+        await this.answer(panel, ask, async () => {
+          const answer = await this.daemon.request("session/tree", params);
+          panel.post({ type: "rows", ask, answer });
+        });
+        return;
+      }
+      case "locate": {
+        const { ask, view, from, to } = message;
+        await this.answer(panel, ask, async () => {
+          const answer = await this.daemon.request("session/locate", { session, ...view, from, to });
+          panel.post({ type: "located", ask, answer });
+        });
+        return;
+      }
+      case "marks":
+        await this.marks(panel, session, message.view);
+        return;
+      case "focus":
+        if (panel !== this.active && !message.panel) return;
+        await this.setFocus(message.panel, message.input);
+        panel.post({ type: "keys", on: message.panel && !message.input });
+        return;
+      case "selected": {
+        const { id, role, label, ask } = message;
+        panel.selected({ id, role, label }, ask);
+        return;
+      }
+      case "command": {
+        const target = message.id === null ? undefined : { branchlineEntry: message.id };
+        await vscode.commands.executeCommand(message.command, target);
+        return;
+      }
+      case "ready":
+        return;
+    }
+  }
+
+  private async answer(panel: Panel, ask: number, question: () => Promise<void>): Promise<void> {
+    try {
+      await question();
+    } catch (error) {
+      panel.post({ type: "failed", ask });
+      // Of a lost connection the page is told by the bar; the rows are asked for again after it.
+      if (!(error instanceof DaemonGone) && this.daemon.state === "running") await showError(error);
+    }
+  }
+
+  private async marks(panel: Panel, session: string, view: object): Promise<void> {
+    try {
+      const first = await this.daemon.request("session/tree", { session, ...view, limit: 1 });
+      const labels: number[] = [];
+      const forks: number[] = [];
+      if (first.total <= MOST_MARKED_ROWS && first.total > 0) {
+        const all = await this.daemon.request("session/tree", {
+          session,
+          ...view,
+          limit: MOST_MARKED_ROWS,
+        });
+        for (const [index, row] of all.rows.entries()) {
+          if (row.label !== null) labels.push(index);
+          if (row.depth > 0 && row.foldable) forks.push(index);
+        }
+      }
+      panel.post({ type: "marks", total: first.total, labels, forks });
+    } catch (error) {
+      this.log.debug(`no marks: ${kindOf(error) ?? "no connection"}`);
+    }
+  }
+
+  // --- to the page ---------------------------------------------------------------------------------
+
+  private open(panel: Panel, conversation: Conversation): void {
+    panel.begin();
+    const { info, leafId, revision, usage, warnings } = conversation;
+    panel.post({
+      type: "opened",
+      opened: { session: info, leafId, revision, usage, warnings },
+      words: words(),
+      keys: keyHelp(this.context.extension.packageJSON),
+    });
+    panel.post({ type: "busy", job: conversation.job });
+    panel.post({ type: "bar", bar: this.bar(conversation) });
+  }
+
+  private pass(panel: Panel, conversation: Conversation, news: News): void {
+    switch (news.type) {
+      case "opened":
+        this.open(panel, conversation);
+        return;
+      case "changed": {
+        const { revision, leafId, usage, name, appended, origin } = news.change;
+        const added = appended.filter((entry) => entry.type === "message").at(-1);
+        const who =
+          origin === "external"
+            ? vscode.l10n.t("Another program added: {0}", added?.text ?? "")
+            : (added?.text ?? "");
+        panel.post({
+          type: "changed",
+          revision,
+          leafId,
+          usage,
+          name,
+          said: added === undefined ? "" : who,
+          follow: conversation.following,
+        });
+        panel.post({ type: "bar", bar: this.bar(conversation) });
+        return;
+      }
+      case "busy":
+        panel.post({ type: "busy", job: conversation.job });
+        return;
+      case "answer":
+        panel.post({ type: "answer", delta: news.delta });
+        return;
+      case "reset":
+      case "notice":
+        panel.post({ type: "bar", bar: this.bar(conversation) });
+        return;
+      case "summary":
+        return;
+    }
+  }
+
+  /** What a person has to know of a conversation, if anything. */
+  private bar(conversation: Conversation): Bar | null {
+    const { t } = vscode.l10n;
+    if (this.daemon.state !== "running") {
+      const text =
+        this.daemon.reason === "" ? t("Branchline is not running.") : this.daemon.reason;
+      return {
+        text,
+        actions: [
+          { command: "branchline.restart", title: t("Start Again") },
+          { command: "branchline.showLog", title: t("Show Log") },
+        ],
+      };
+    }
+    if (conversation.lost !== null) {
+      return {
+        text: t("The file is not what was opened: {0}.", conversation.lost),
+        actions: [{ command: "branchline.reload", title: t("Reload") }],
+      };
+    }
+    if (conversation.elsewhere !== null) {
+      return {
+        text: t("Another program went on from elsewhere in this conversation."),
+        actions: [
+          { command: "branchline.follow", title: t("Follow") },
+          { command: "branchline.stay", title: t("Stay") },
+        ],
+      };
+    }
+    return null;
+  }
+
+  /** The daemon came or went: every panel says so. */
+  daemonChanged(): void {
+    for (const panel of this.panels) {
+      if (panel.conversation !== null) {
+        panel.post({ type: "bar", bar: this.bar(panel.conversation) });
+      }
+    }
+  }
+
+  act(action: PanelAction): void {
+    this.active?.post({ type: "act", action });
+  }
+
+  /** To every panel of a conversation. */
+  postTo(conversation: Conversation, message: ToPage): void {
+    for (const panel of this.panels) if (panel.conversation === conversation) panel.post(message);
+  }
+
+  // --- the page ------------------------------------------------------------------------------------
+
+  private html(webview: vscode.Webview): string {
+    const nonce = randomBytes(16).toString("base64");
+    const uri = (...path: string[]): string =>
+      webview.asWebviewUri(vscode.Uri.joinPath(this.context.extensionUri, ...path)).toString();
+    const policy = [
+      "default-src 'none'",
+      `script-src 'nonce-${nonce}'`,
+      `style-src ${webview.cspSource}`,
+      "img-src data:",
+    ].join("; ");
+    return `<!DOCTYPE html>
+<html lang="${vscode.env.language}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width">
+<title>Branchline</title>
+<link rel="stylesheet" href="${uri("media", "panel.css")}">
+</head>
+<body data-vscode-context='{"preventDefaultContextMenuItems": true}'>
+<div id="page"></div>
+<script nonce="${nonce}" src="${uri("dist", "panel.js")}"></script>
+</body>
+</html>`;
+  }
+
+  private showFailure(webview: vscode.Webview, error: unknown): void {
+    const text = explain(error)?.text ?? "";
+    const policy = `default-src 'none'; style-src ${webview.cspSource}`;
+    const uri = webview
+      .asWebviewUri(vscode.Uri.joinPath(this.context.extensionUri, "media", "panel.css"))
+      .toString();
+    webview.html = `<!DOCTYPE html>
+<html lang="${vscode.env.language}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<title>Branchline</title>
+<link rel="stylesheet" href="${uri}">
+</head>
+<body><main><div class="bar notice" role="alert"><span>${escapeHtml(text)}</span></div></main></body>
+</html>`;
+    void showError(error);
+  }
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,138 @@
+// How sessions begin and end, what other programs do, reloads, and a daemon that is not there.
+import assert from "node:assert/strict";
+import { appendFileSync, existsSync, readdirSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { startEditor, until } from "./lib/editor.mjs";
+import { entries, makeWorld } from "./lib/world.mjs";
+
+const world = makeWorld();
+let editor;
+
+before(async () => {
+  // No setting names the daemon, and it is not on PATH: it has to be installed.
+  world.env.PATH = "/usr/local/bin:/usr/bin:/bin";
+  editor = await startEditor(world, { name: "life", machine: { "branchline.command": "" } });
+});
+after(async () => {
+  await editor?.stop();
+  world.dispose();
+});
+
+let broken = false;
+function step(name, body) {
+  test(name, async (context) => {
+    if (broken) {
+      context.skip("an earlier step failed");
+      return;
+    }
+    broken = true;
+    try {
+      await body();
+      broken = false;
+    } finally {
+      await editor.screenshot(`life-${name.replace(/[^a-z]+/gi, "-").slice(0, 40)}`);
+    }
+  });
+}
+
+const press = (key) => editor.page.keyboard.press(key);
+const codeLens = (text) => editor.page.locator(".codelens-decoration a").filter({ hasText: text }).first();
+const welcome = (text) => editor.page.locator(".welcome-view-content").filter({ hasText: text }).first();
+const sessionFiles = () => {
+  const folder = world.path("agent/sessions");
+  return readdirSync(folder, { recursive: true }).filter((name) => name.endsWith(".jsonl"));
+};
+let file;
+
+step("a daemon that is missing is installed from the view", async () => {
+  await editor.showSessions();
+  await welcome("was not found").waitFor();
+  await editor.page.locator(".monaco-button").filter({ hasText: "Install It" }).click();
+  await until("it runs", () => welcome("no conversations of this workspace").isVisible(), 180_000);
+});
+
+step("a new session has a file, a panel and a first message to write", async () => {
+  await editor.page.locator(".monaco-button").filter({ hasText: "New Session" }).click();
+  await editor.fill("Fresh start");
+  await codeLens("Store only").waitFor();
+  await until("the panel is there", async () =>
+    (await editor.panel.locator(".title").innerText()) === "Fresh start");
+  await editor.sessions.filter({ hasText: "Fresh start" }).first().waitFor();
+  assert.equal(sessionFiles().length, 1);
+  file = world.path("agent/sessions", sessionFiles()[0]);
+  assert.equal(entries(file).at(-1).name, "Fresh start");
+});
+
+step("a draft survives a reload, and saving it sends nothing", async () => {
+  await editor.page.locator(".monaco-editor .view-lines").last().click();
+  await editor.page.keyboard.type("First words");
+  await press("Control+S");
+  await editor.page.reload();
+  await editor.page.locator(".monaco-workbench .part.activitybar").waitFor();
+  await codeLens("Store only").waitFor();
+  await until("its text is there", async () =>
+    (await editor.page.locator(".monaco-editor .view-lines").last().innerText()).includes("First"));
+  await until("the panel is restored", async () =>
+    (await editor.panel.locator(".title").innerText()) === "Fresh start");
+  assert.equal(entries(file).filter((entry) => entry.type === "message").length, 0);
+});
+
+step("Store only keeps the message and asks nobody", async () => {
+  await codeLens("Store only").click();
+  await until("it is in the file", () =>
+    entries(file).some((entry) => entry.message?.content === "First words"));
+  await until("and on the screen", async () => (await editor.leaf.innerText()).includes("First words"));
+  await codeLens("Store only").waitFor({ state: "detached" });
+});
+
+step("a session that another program makes appears in the list", async () => {
+  world.session("other", [
+    { type: "session", version: 3, id: "5e550000-0000-4000-8000-0000000000cc", timestamp: new Date().toISOString(), cwd: world.project },
+    { type: "message", id: "o1", parentId: null, timestamp: new Date().toISOString(), message: { role: "user", content: "from outside", timestamp: Date.now() } },
+  ]);
+  await editor.sessions.filter({ hasText: "from outside" }).first().waitFor();
+});
+
+step("a branch that another program makes is offered: Follow", async () => {
+  const time = new Date().toISOString();
+  const first = entries(file).find((entry) => entry.message !== undefined);
+  const line = (id, parentId, content) =>
+    `${JSON.stringify({ type: "message", id, parentId, timestamp: time, message: { role: "user", content, timestamp: Date.now() } })}\n`;
+  appendFileSync(file, line("x1", first.id, "went on"));
+  await editor.row("went on").waitFor();
+  appendFileSync(file, line("x2", first.parentId, "another way"));
+  const bar = editor.panel.locator(".bar.notice");
+  await bar.filter({ hasText: "Another program" }).waitFor();
+  assert.match(await editor.leaf.innerText(), /went on/, "our leaf stayed");
+  await bar.locator("button").filter({ hasText: "Follow" }).click();
+  await until("the leaf is theirs", async () => (await editor.leaf.innerText()).includes("another way"));
+  await bar.waitFor({ state: "detached" });
+});
+
+step("a session is renamed from its menu", async () => {
+  await editor.sessions.filter({ hasText: "Fresh start" }).first().click({ button: "right" });
+  await editor.page.locator(".monaco-menu .action-label").filter({ hasText: "Rename Session" }).click();
+  await editor.fill("Second name");
+  await editor.sessions.filter({ hasText: "Second name" }).first().waitFor();
+  assert.equal(entries(file).at(-1).name, "Second name");
+});
+
+step("Switch Branch finds a message by its words and goes there", async () => {
+  await editor.command("Branchline: Switch Branch");
+  const input = editor.quick.locator("input.input");
+  await input.waitFor({ state: "visible" });
+  await until("points are listed", async () => (await editor.quick.locator(".monaco-list-row").count()) > 2);
+  await input.fill("went on");
+  await input.press("Enter");
+  await editor.pick("Just go");
+  await codeLens("Discard").click();
+  await until("a move is in the file", () => entries(file).at(-1).type !== "message");
+});
+
+step("a session is moved to the trash after a question", async () => {
+  await editor.sessions.filter({ hasText: "from outside" }).first().click({ button: "right" });
+  await editor.page.locator(".monaco-menu .action-label").filter({ hasText: "Move Session to Trash" }).click();
+  await editor.page.locator(".monaco-dialog-box button, .monaco-dialog-box .monaco-button").filter({ hasText: "Move to Trash" }).click();
+  await editor.sessions.filter({ hasText: "from outside" }).first().waitFor({ state: "detached" });
+  assert.ok(!existsSync(world.path("agent/sessions/--project--/other.jsonl")));
+});

@@ -1,0 +1,14 @@
+// Runs the tests in a real VS Code, one file after the other; says so where there is none.
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { missing } from "./lib/editor.mjs";
+
+const lacking = missing();
+if (lacking !== null) {
+  console.log(`LEFT OUT: the tests in a real VS Code: ${lacking} is not here; \`make vscode-editor\` gets it`);
+  process.exit(0);
+}
+const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith(".test.mjs"));
+const args = ["--test", "--test-reporter=spec", "--test-concurrency=1", ...files.map((name) => join(import.meta.dirname, name))];
+process.exit(spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1);
