@@ -24,7 +24,9 @@ M.unless_problem = unless_problem
 ---@type branchline.Act
 function M.go(tree)
   local item = tree:current()
-  if item then
+  if item and item.row.isLeaf and item.row.role ~= 'user' then
+    notify.info('You are here; a asks from here')
+  elseif item then
     require('branchline.switch').go(tree.session, item.id, {})
   end
 end

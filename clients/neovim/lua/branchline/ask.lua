@@ -44,12 +44,28 @@ end
 local function prompt(session, draft, content, images)
   draft:set_busy('being answered')
   draft:hide()
+  local was_stored = false
+  local unsubscribe = session:listen(function(event, facts)
+    for _, entry in ipairs(event == 'changed' and facts.origin == 'client' and facts.appended or {}) do
+      was_stored = was_stored or entry.role == 'user'
+    end
+  end)
+  local tree = require('branchline.tree').of(session)
+  if tree then
+    tree.follows_leaf = true
+  end
   session:change('session/prompt', { content = with_images(content, images) }, function(problem)
+    unsubscribe()
     draft:set_busy(nil)
+    if tree then
+      tree:when_complete(function()
+        tree.follows_leaf = false
+      end)
+    end
     if not problem then
       return draft:finish()
     end
-    local is_stored = type(problem.data) == 'table' and problem.data.userEntryId
+    local is_stored = was_stored or (type(problem.data) == 'table' and problem.data.userEntryId ~= nil)
     if is_stored then
       draft:finish()
     elseif vim.api.nvim_buf_is_valid(draft.buf) then

@@ -125,6 +125,30 @@ local function with_handlers(config, connection)
   config.handlers = vim.tbl_extend('force', config.handlers or {}, handlers)
 end
 
+--- Neovim drops the answers to cancelled requests. Here they come back, without their facts.
+---@param rpc vim.lsp.rpc.PublicClient
+---@return vim.lsp.rpc.PublicClient
+local function answering_all(rpc)
+  local request = rpc.request
+  rpc.request = function(method, params, callback, on_reply)
+    local answered = false
+    return request(method, params, function(...)
+      answered = true
+      return callback(...)
+    end, function(...)
+      if on_reply then
+        on_reply(...)
+      end
+      vim.schedule(function()
+        if not answered then
+          callback({ code = -32800, message = 'Cancelled', data = { kind = 'cancelled' } })
+        end
+      end)
+    end)
+  end
+  return rpc
+end
+
 function Connection:_start()
   local options = require('branchline.config').get()
   local given = vim.lsp.config.branchline
@@ -158,13 +182,13 @@ function Connection:_start()
       end)
     end
     if type(command) == 'function' then
-      return command(dispatchers, resolved)
+      return answering_all(command(dispatchers, resolved))
     end
-    return vim.lsp.rpc.start(command, dispatchers, {
+    return answering_all(vim.lsp.rpc.start(command, dispatchers, {
       cwd = config.cmd_cwd,
       env = config.cmd_env,
       detached = config.detached,
-    })
+    }))
   end
   local started, id = pcall(vim.lsp.start, config, {
     attach = false,
@@ -227,7 +251,9 @@ function Connection:_ended(code, signal)
   for waiting in pairs(pending) do
     waiting.callback(gone('The daemon ended before it answered'))
   end
-  if self.state == 'stopped' then
+  if vim.v.exiting ~= vim.NIL then
+    return -- the editor leaves: nothing is to be started again
+  elseif self.state == 'stopped' then
     if self.on_stopped then
       local callback = self.on_stopped
       self.on_stopped = nil

@@ -29,6 +29,7 @@ local stream_space = vim.api.nvim_create_namespace('branchline_stream')
 ---@field branches integer
 ---@field cancel? fun()
 ---@field waiting (fun())[] what is to be done once all rows are here
+---@field follows_leaf boolean whether the cursor goes with the leaf: while an answer is awaited
 ---@field capped boolean whether something stays folded because there would be too many rows
 local Tree = {}
 Tree.__index = Tree
@@ -127,6 +128,7 @@ function M.show(session, options)
     complete = false,
     branches = session.info.branchCount or 0,
     waiting = {},
+    follows_leaf = false,
     capped = false,
   }, Tree)
   M.trees[buf] = tree
@@ -438,6 +440,9 @@ function Tree:_apply(fetched, load, finish)
       self.lines[item.id] = line
     end
     self:_restore(places, parents)
+    if self.follows_leaf then
+      self:go_to_leaf()
+    end
     self:_show_stream()
     vim.cmd.redrawstatus({ bang = true })
     finish()
@@ -542,6 +547,17 @@ function Tree:_show_stream()
     shown = { { { '  … waiting for the answer; <C-c> cancels', 'BranchlineStream' } } }
   end
   vim.api.nvim_buf_set_extmark(self.buf, stream_space, line - 1, 0, { virt_lines = shown })
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    if vim.api.nvim_win_get_cursor(win)[1] == line then
+      vim.api.nvim_win_call(win, function()
+        -- The lines below the leaf are to be seen: scroll by as many as there is no room for.
+        local hidden = vim.fn.winline() + #shown + 1 - vim.api.nvim_win_get_height(win)
+        if hidden > 0 then
+          vim.cmd.normal({ args = { hidden .. vim.keycode('<C-e>') }, bang = true })
+        end
+      end)
+    end
+  end
 end
 
 -- ---------------------------------------------------------------------------- following
