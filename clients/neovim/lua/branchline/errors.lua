@@ -97,7 +97,7 @@ function M.explain(problem)
   local message = problem.message or 'The daemon gave no reason'
   local more = advice and advice(facts) or ''
   if more ~= '' then
-    message = message:gsub('%.?%s*$', '. ') .. more
+    message = ('%s. %s'):format(message:gsub('%s+$', ''):gsub('%.$', ''), more)
   end
   local quiet = facts.kind == 'cancelled'
     or facts.kind == 'cancelledByClient'
