@@ -104,6 +104,17 @@ function M.map(kind, buf)
   end
 end
 
+--- Where a buffer cannot hold all rows, `/` asks the daemon for entries with words.
+---@param buf integer
+---@param wanted boolean
+function M.search_by_daemon(buf, wanted)
+  if wanted and require('branchline.config').get().keys then
+    vim.keymap.set('n', '/', '<Plug>(branchline-filter-query)', { buffer = buf, remap = true })
+  else
+    pcall(vim.keymap.del, 'n', '/', { buffer = buf })
+  end
+end
+
 --- Show the keys of a kind of buffer in a float.
 ---@param kind string
 function M.help(kind)

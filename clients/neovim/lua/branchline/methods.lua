@@ -19,7 +19,6 @@ M.REQUESTS = {
   'session/label',
   'session/rename',
   'session/fork',
-  'session/locate',
 }
 
 M.NOTIFICATIONS = {

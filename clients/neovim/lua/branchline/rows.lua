@@ -75,6 +75,7 @@ M.SIGNS = {
 }
 
 local SHORTEST_RUN = 3
+local PAUSE_AFTER = 500
 local DEEPEST_LANES = 12
 local WIDEST_LABEL = 14
 
@@ -330,9 +331,9 @@ local function branch_hidden(rows, begins, first)
   return hidden
 end
 
---- All rows as items to draw.
+--- All rows as items to draw. `pause` is called now and then, to let others have their turn.
 ---@param rows table[] without gaps
----@param options {icons: string, now: integer, hidden: table<string, table>, first: integer?}
+---@param options {icons: string, now: integer, hidden: table<string, table>, pause: fun()?}
 ---@return branchline.Item[]
 function M.items(rows, options)
   local signs = M.SIGNS[options.icons]
@@ -376,6 +377,9 @@ function M.items(rows, options)
     key[#key + 1] = item.hidden and item.hidden.messages or ''
     item.key = table.concat(key, '\0')
     items[at] = item
+    if options.pause and at % PAUSE_AFTER == 0 then
+      options.pause()
+    end
   end
   return items
 end

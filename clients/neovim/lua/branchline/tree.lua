@@ -26,6 +26,7 @@ local stream_space = vim.api.nvim_create_namespace('branchline_stream')
 ---@field hidden table<string, table>
 ---@field loads integer counts what was begun, so that what is late is dropped
 ---@field complete boolean whether all rows are here
+---@field left_out integer rows that the buffer does not hold, because there are too many
 ---@field branches integer
 ---@field cancel? fun()
 ---@field waiting (fun())[] what is to be done once all rows are here
@@ -126,6 +127,7 @@ function M.show(session, options)
     hidden = {},
     loads = 0,
     complete = false,
+    left_out = 0,
     branches = session.info.branchCount or 0,
     waiting = {},
     follows_leaf = false,
@@ -256,8 +258,10 @@ end
 ---@param load integer
 ---@param pass integer
 ---@param revision? integer
-function Tree:_fetch(fetched, load, pass, revision)
-  local params = self:_params({ offset = #fetched, limit = CHUNK })
+---@param base? integer the row that the buffer begins with
+function Tree:_fetch(fetched, load, pass, revision, base)
+  base = base or 0
+  local params = self:_params({ offset = base + #fetched, limit = CHUNK })
   self.cancel = self.session:request('session/tree', params, function(problem, answer)
     if self.loads ~= load then
       return
@@ -275,12 +279,18 @@ function Tree:_fetch(fetched, load, pass, revision)
       self:_fetch({}, load, PASSES + 1)
       return
     end
+    if base == 0 and #fetched == 0 and answer.total > MOST and (answer.leafRow or 0) >= MOST then
+      -- The buffer holds the rows up to a little after the leaf.
+      self:_fetch({}, load, pass, answer.revision, math.min(answer.leafRow + CHUNK, answer.total) - MOST)
+      return
+    end
     vim.list_extend(fetched, answer.rows)
-    if #fetched < math.min(answer.total, MOST) and #answer.rows > 0 then
-      self:_fetch(fetched, load, pass, answer.revision)
+    if #fetched < math.min(answer.total - base, MOST) and #answer.rows > 0 then
+      self:_fetch(fetched, load, pass, answer.revision, base)
       return
     end
     self.cancel = nil
+    self.left_out = answer.total - #fetched
     self:_apply(fetched, load, function()
       self:_fetched(fetched, load, pass)
     end)
@@ -312,6 +322,7 @@ function Tree:_fetched(fetched, load, pass)
     return
   end
   self.complete = true
+  require('branchline.keys').search_by_daemon(self.buf, self.capped or self.left_out > 0)
   local waiting = self.waiting
   self.waiting = {}
   for _, callback in ipairs(waiting) do
@@ -396,58 +407,75 @@ function Tree:_places()
   return places
 end
 
---- Make the buffer equal to these rows, a piece at a time.
+--- Make the buffer equal to these rows, a piece at a time, with turns for others in between.
 ---@param fetched table[]
 ---@param load integer
 ---@param finish fun()
 function Tree:_apply(fetched, load, finish)
-  if not vim.api.nvim_buf_is_valid(self.buf) then
-    return
+  local resume
+  local function is_wanted()
+    return self.loads == load and vim.api.nvim_buf_is_valid(self.buf)
   end
+  local function pause()
+    vim.schedule(function()
+      if is_wanted() then
+        resume()
+      end
+    end)
+    coroutine.yield()
+  end
+  resume = coroutine.wrap(function()
+    self:_draw(fetched, pause)
+    finish()
+  end)
+  if is_wanted() then
+    resume()
+  end
+end
+
+---@param fetched table[]
+---@param pause fun()
+function Tree:_draw(fetched, pause)
   local config = require('branchline.config').get()
-  local new = rows.items(fetched, { icons = config.icons, now = now(), hidden = self.hidden })
-  local places = self:_places()
-  local old_ids, new_ids = {}, {}
-  local parents = {}
+  local new = rows.items(fetched, { icons = config.icons, now = now(), hidden = self.hidden, pause = pause })
+  local old_ids, new_ids, parents = {}, {}, {}
   for at, item in ipairs(self.items) do
-    old_ids[at] = (item.id:gsub('%c', '?'))
+    old_ids[at] = item.id:gsub('%c', '?')
     parents[item.id] = item.row.parentId
   end
   for at, item in ipairs(new) do
-    new_ids[at] = (item.id:gsub('%c', '?'))
+    new_ids[at] = item.id:gsub('%c', '?')
   end
   local hunks = #old_ids == 0 and { { 0, 0, 1, #new } } or differences(old_ids, new_ids)
-  local pieces = M.pieces(self.items, new, hunks, CHUNK)
-  local at = 1
-  local function step()
-    if self.loads ~= load or not vim.api.nvim_buf_is_valid(self.buf) then
-      return
+  local places = self:_places()
+  local done = 0
+  for _, piece in ipairs(M.pieces(self.items, new, hunks, CHUNK)) do
+    if done >= CHUNK then
+      self:_restore(places, parents)
+      pause()
+      places, done = self:_places(), 0
     end
-    local done = 0
-    while pieces[at] and done < CHUNK do
-      local piece = pieces[at]
-      self:_splice(piece.first, piece.old_count, piece.new)
-      done = done + #piece.new + 1
-      at = at + 1
-    end
-    if pieces[at] then
-      vim.schedule(step)
-      return
-    end
-    self.items = new
-    self.lines = {}
-    for line, item in ipairs(new) do
-      self.lines[item.id] = line
-    end
-    self:_restore(places, parents)
-    if self.follows_leaf then
-      self:go_to_leaf()
-    end
-    self:_show_stream()
-    vim.cmd.redrawstatus({ bang = true })
-    finish()
+    self:_splice(piece.first, piece.old_count, piece.new)
+    done = done + #piece.new + 1
   end
-  step()
+  self.items = new
+  self.lines = {}
+  for line, item in ipairs(new) do
+    self.lines[item.id] = line
+  end
+  self:_restore(places, parents)
+  if self.follows_leaf then
+    self:go_to_leaf()
+  end
+  for _, win in ipairs(#old_ids > #new and vim.fn.win_findbuf(self.buf) or {}) do
+    if vim.api.nvim_win_get_cursor(win)[1] == #new then
+      vim.api.nvim_win_call(win, function()
+        vim.cmd.normal({ args = { 'zb' }, bang = true }) -- no empty window above the last rows
+      end)
+    end
+  end
+  self:_show_stream()
+  vim.cmd.redrawstatus({ bang = true })
 end
 
 --- The changes that make the old items the new ones, from the last to the first, so that none
@@ -511,20 +539,32 @@ function M.pieces(old, new, hunks, most)
   return ordered
 end
 
+--- The line of an entry, or nil: looked for in what the buffer holds now.
+---@param id string
+---@return integer?
+function Tree:_line_now(id)
+  for line, item in ipairs(self.items) do
+    if item.id == id then
+      return line
+    end
+  end
+end
+
 --- Put each window's cursor back on the entry it was on, or on the nearest one above it.
 ---@param places branchline.Place[]
 ---@param parents table<string, string>
 function Tree:_restore(places, parents)
   for _, place in ipairs(places) do
-    local id = place.id
-    while id and not self.lines[id] do
-      id = parents[id]
-    end
-    if id and vim.api.nvim_win_is_valid(place.win) and vim.api.nvim_win_get_buf(place.win) == self.buf then
-      local position = vim.api.nvim_win_get_cursor(place.win)
-      if position[1] ~= self.lines[id] then
-        local column = math.min(place.column, #self.items[self.lines[id]].line)
-        vim.api.nvim_win_set_cursor(place.win, { self.lines[id], column })
+    local is_here = vim.api.nvim_win_is_valid(place.win) and vim.api.nvim_win_get_buf(place.win) == self.buf
+    local item = is_here and self.items[vim.api.nvim_win_get_cursor(place.win)[1]]
+    if is_here and place.id and not (item and item.id == place.id) then
+      local id, line = place.id, self:_line_now(place.id)
+      while not line and parents[id] do
+        id = parents[id]
+        line = self:_line_now(id)
+      end
+      if line then
+        vim.api.nvim_win_set_cursor(place.win, { line, math.min(place.column, #self.items[line].line) })
       end
     end
   end
@@ -719,6 +759,9 @@ function M.winbar()
   }
   if tree.query then
     parts[#parts + 1] = ('"%s"'):format(tree.query)
+  end
+  if tree.left_out > 0 then
+    parts[#parts + 1] = ('%d rows left out'):format(tree.left_out)
   end
   if session.job then
     parts[#parts + 1] = M.job_text(session.job)
