@@ -16,7 +16,7 @@ PYTHON := $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	then echo $$name; break; fi; done)
 endif
 
-.PHONY: help setup python-found demo test vsix vscode-editor soak interop-deps model-deps lint types check bench format lock clean
+.PHONY: help setup python-found demo test vsix vscode-editor soak interop-deps model-deps neovim-deps lint-neovim lint types check bench format lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
@@ -38,7 +38,7 @@ python-found:
 demo: $(READY) ## Walk through a session with the real daemon
 	@$(BIN)/python -m branchline.demo
 
-test: $(READY) interop-deps model-deps ## Run the tests; what was left out is said at the end
+test: $(READY) interop-deps model-deps neovim-deps ## Run the tests; what was left out is said at the end
 	$(BIN)/python -m pytest
 	@clients/vscode/test/all
 
@@ -53,6 +53,12 @@ interop-deps: ## Install the real Pi for the interop tests, where npm is there
 
 model-deps: $(READY) ## Install the small model that summaries are tested with
 	@tests/real_model/install $(BIN)/python
+
+neovim-deps: $(READY) ## Install Neovim 0.11 for the tests of its plugin, into .cache
+	@tests/neovim/install
+
+lint-neovim: neovim-deps ## Lint the Neovim plugin: stylua and luacheck
+	@tests/neovim/lint
 
 soak: $(READY) ## Run the random tests for long: BRANCHLINE_SOAK=30m, or how many examples
 	BRANCHLINE_SOAK=$${BRANCHLINE_SOAK:-10m} $(BIN)/python -m pytest tests/stateful

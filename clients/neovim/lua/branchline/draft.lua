@@ -1,0 +1,284 @@
+--- Buffers to write in: a message to the model, or a summary before it is stored.
+---
+--- Only a `:w` that a person typed in such a buffer (or its keys) sends. `:wa`, 'autowriteall',
+--- autosave plugins and the like keep the text, in a file of the user's alone, and send nothing.
+local M = {}
+
+local notify = require('branchline.notify')
+local text = require('branchline.text')
+
+---@class branchline.DraftSpec
+---@field kind "ask"|"draft"
+---@field key string names the draft among those of its session
+---@field title string
+---@field session branchline.Session
+---@field lines string[] what it begins with, if nothing was kept
+---@field note? string
+---@field send fun(draft: branchline.Draft, content: string)
+---@field store? fun(draft: branchline.Draft, content: string)
+---@field rewrite? fun(draft: branchline.Draft)
+---@field discarded? fun()
+
+---@class branchline.Draft: branchline.DraftSpec
+---@field buf integer
+---@field file string where it is kept
+---@field busy? string what is being done, in a word
+local Draft = {}
+Draft.__index = Draft
+
+---@type table<integer, branchline.Draft> by buffer
+M.drafts = {}
+
+---@type table<integer, true> buffers in which a writing command was just typed
+local typed = {}
+
+--- Whether a command line, as typed, writes the current buffer as a whole and under its own name.
+---@param line string
+---@return boolean
+function M.is_write(line)
+  local parsed, command = pcall(vim.api.nvim_parse_cmd, line, {})
+  if not parsed then
+    return false
+  end
+  local writes = { write = true, wq = true, xit = true, exit = true, update = true }
+  return writes[command.cmd] == true
+    and #(command.args or {}) == 0
+    and (command.range == nil or #command.range == 0)
+    and not line:find('>>', 1, true)
+end
+
+local function watch_command_line()
+  vim.api.nvim_create_autocmd('CmdlineLeave', {
+    group = vim.api.nvim_create_augroup('branchline_typed_write', {}),
+    pattern = ':',
+    callback = function()
+      local buf = vim.api.nvim_get_current_buf()
+      if M.drafts[buf] and not vim.v.event.abort and M.is_write(vim.fn.getcmdline()) then
+        typed[buf] = true
+        vim.schedule(function()
+          typed[buf] = nil
+        end)
+      end
+    end,
+  })
+end
+
+---@param path string
+---@return string[]?
+local function read(path)
+  if vim.uv.fs_stat(path) then
+    return vim.fn.readfile(path)
+  end
+end
+
+---@param path string
+---@param lines string[]
+local function keep(path, lines)
+  vim.fn.mkdir(vim.fs.dirname(path), 'p', '0700')
+  local file = assert(vim.uv.fs_open(path, 'w', tonumber('600', 8)))
+  vim.uv.fs_write(file, table.concat(lines, '\n') .. '\n')
+  vim.uv.fs_close(file)
+end
+
+--- The draft of the current buffer.
+---@return branchline.Draft?
+function M.get()
+  return M.drafts[vim.api.nvim_get_current_buf()]
+end
+
+---@param key string
+---@param session branchline.Session
+---@return branchline.Draft?
+function M.find(key, session)
+  for _, draft in pairs(M.drafts) do
+    if draft.key == key and draft.session.path == session.path then
+      return draft
+    end
+  end
+end
+
+--- Show a draft in a split; the same one if it is there already.
+---@param spec branchline.DraftSpec
+---@return branchline.Draft
+function M.open(spec)
+  local known = M.find(spec.key, spec.session)
+  if known then
+    known:show()
+    return known
+  end
+  if next(M.drafts) == nil then
+    watch_command_line()
+  end
+  local buf = vim.api.nvim_create_buf(true, false)
+  local name = ('%s-%s'):format(spec.kind, vim.fn.sha256(spec.session.path .. '\n' .. spec.key):sub(1, 12))
+  local draft = setmetatable(spec --[[@as table]], Draft) --[[@as branchline.Draft]]
+  draft.buf = buf
+  draft.file = vim.fs.joinpath(vim.fn.stdpath('state') --[[@as string]], 'branchline', 'drafts', name .. '.md')
+  M.drafts[buf] = draft
+  vim.api.nvim_buf_set_name(buf, 'branchline://' .. name .. '.md')
+  vim.bo[buf].buftype = 'acwrite'
+  vim.bo[buf].bufhidden = 'hide'
+  vim.bo[buf].swapfile = false
+  local kept = spec.kind == 'ask' and read(draft.file)
+  draft:set(kept or spec.lines)
+  vim.bo[buf].modified = false
+  local group = vim.api.nvim_create_augroup('branchline_draft_' .. buf, {})
+  vim.api.nvim_create_autocmd('BufWriteCmd', {
+    group = group,
+    buffer = buf,
+    callback = function(event)
+      draft:_written(event.match)
+    end,
+  })
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    group = group,
+    buffer = buf,
+    callback = function()
+      M.drafts[buf] = nil
+      pcall(vim.api.nvim_del_augroup_by_id, group)
+    end,
+  })
+  draft:show()
+  vim.bo[buf].filetype = 'markdown'
+  require('branchline.keys').map(spec.kind, buf)
+  if kept then
+    notify.info('This is the text that was kept')
+  end
+  return draft
+end
+
+function Draft:show()
+  local win = vim.fn.win_findbuf(self.buf)[1]
+  if win then
+    vim.api.nvim_set_current_win(win)
+  else
+    vim.cmd('botright split')
+    vim.api.nvim_win_set_buf(0, self.buf)
+    vim.api.nvim_win_set_height(0, math.max(6, math.floor(vim.o.lines / 3)))
+  end
+  self:_head()
+end
+
+function Draft:_head()
+  local what = self.busy or (self.kind == 'ask' and ':w sends' or ':w stores')
+  local head = ('%s%s · %s'):format(self.title, self.note and ' · ' .. self.note or '', what)
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    vim.wo[win].winbar = ' ' .. text.escape_statusline(head) .. '%=g? keys '
+    vim.wo[win].wrap = true
+    vim.wo[win].linebreak = true
+  end
+end
+
+---@param lines string[]
+function Draft:set(lines)
+  local was = vim.bo[self.buf].modifiable
+  vim.bo[self.buf].modifiable = true
+  vim.api.nvim_buf_set_lines(self.buf, 0, -1, false, lines)
+  vim.bo[self.buf].modifiable = was
+end
+
+---@return string
+function Draft:content()
+  return vim.trim(table.concat(vim.api.nvim_buf_get_lines(self.buf, 0, -1, false), '\n'))
+end
+
+--- Say what is being done with it, and let nobody write in it meanwhile; nil ends that.
+---@param what? string
+function Draft:set_busy(what)
+  self.busy = what
+  if vim.api.nvim_buf_is_valid(self.buf) then
+    vim.bo[self.buf].modifiable = what == nil
+    vim.bo[self.buf].modified = false
+    self:_head()
+  end
+end
+
+---@param name string the name that is written to
+function Draft:_written(name)
+  local lines = vim.api.nvim_buf_get_lines(self.buf, 0, -1, false)
+  if name ~= vim.api.nvim_buf_get_name(self.buf) then
+    vim.fn.writefile(lines, name)
+    return
+  end
+  if typed[self.buf] then
+    typed[self.buf] = nil
+    vim.bo[self.buf].modified = false
+    self:submit()
+  else
+    if self.kind == 'ask' then
+      keep(self.file, lines)
+    end
+    vim.bo[self.buf].modified = false
+  end
+end
+
+--- Send or store the text, as its kind has it.
+function Draft:submit()
+  if self.busy then
+    notify.info('Wait: it is ' .. self.busy)
+  elseif self:content() == '' then
+    notify.info('There is nothing to send')
+  else
+    if self.kind == 'ask' then
+      keep(self.file, vim.api.nvim_buf_get_lines(self.buf, 0, -1, false))
+    end
+    self.send(self, self:content())
+  end
+end
+
+--- Close the draft and forget its text.
+function Draft:finish()
+  if self.kind == 'ask' and vim.uv.fs_stat(self.file) then
+    vim.uv.fs_unlink(self.file)
+  end
+  if vim.api.nvim_buf_is_valid(self.buf) then
+    vim.api.nvim_buf_delete(self.buf, { force = true })
+  end
+end
+
+--- Close its windows; the text stays.
+function Draft:hide()
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    if #vim.api.nvim_tabpage_list_wins(vim.api.nvim_win_get_tabpage(win)) > 1 then
+      vim.api.nvim_win_close(win, true)
+    end
+  end
+end
+
+--- What the keys of the buffer do.
+---@type table<string, fun(draft: branchline.Draft)>
+local ACTS = {
+  send = Draft.submit,
+  store = function(draft)
+    if draft.store and not draft.busy and draft:content() ~= '' then
+      draft.store(draft, draft:content())
+    end
+  end,
+  rewrite = function(draft)
+    if draft.rewrite and not draft.busy then
+      draft.rewrite(draft)
+    end
+  end,
+  discard = function(draft)
+    if draft.discarded then
+      draft.discarded()
+    end
+    draft:finish()
+  end,
+  cancel = function(draft)
+    require('branchline.actions').cancel_job(draft.session)
+  end,
+  help = function(draft)
+    require('branchline.keys').help(draft.kind)
+  end,
+}
+
+---@param name string
+function M.act(name)
+  local draft = M.get()
+  if draft then
+    ACTS[name](draft)
+  end
+end
+
+return M

@@ -1,0 +1,115 @@
+--- The daemon's errors, in words that say what to do.
+local M = {}
+
+---@class branchline.Error
+---@field code integer
+---@field message string
+---@field data? table with `kind` and the facts of PROTOCOL.md
+
+local function number(value)
+  return require('branchline.text').count(tonumber(value) or 0)
+end
+
+--- What to do about it, by kind; the daemon's own sentence stands before it. Empty: that says all.
+---@type table<string, fun(facts: table): string>
+M.ADVICE = {
+  parseError = function()
+    return 'Please report this.'
+  end,
+  invalidRequest = function()
+    return 'Please report this.'
+  end,
+  methodNotFound = function()
+    return 'The daemon is older than this plugin: update Branchline, then `branchline stop`.'
+  end,
+  invalidParams = function()
+    return ''
+  end,
+  internalError = function()
+    return 'Please report this; the log is named by :checkhealth branchline.'
+  end,
+  notInitialized = function()
+    return ':Branchline restart connects again.'
+  end,
+  cancelled = function()
+    return ''
+  end,
+  notFound = function()
+    return 'The tree is read anew; :Branchline sessions! shows all sessions.'
+  end,
+  invalidSession = function()
+    return 'Choose another with :Branchline sessions.'
+  end,
+  invalidEntry = function(facts)
+    return facts.field and ('Field: ' .. tostring(facts.field)) or ''
+  end,
+  leafChanged = function()
+    return 'Somebody else went on meanwhile. Nothing was written; look, and try again.'
+  end,
+  fileChanged = function()
+    return 'Open it again with :Branchline tree.'
+  end,
+  readOnly = function()
+    return 'F copies the branch into a session of your own.'
+  end,
+  busy = function()
+    return '<C-c> ends what is being written.'
+  end,
+  storage = function(facts)
+    return facts.errno == 'ENOSPC' and 'Make room, then try again.' or ''
+  end,
+  nothingToCompact = function(facts)
+    if facts.tokens and facts.keepRecentTokens then
+      return ('The newest %s tokens stay as they are, and there are %s.'):format(
+        number(facts.keepRecentTokens),
+        number(facts.tokens)
+      )
+    end
+    return ''
+  end,
+  summaryFailed = function(facts)
+    return (facts.retryable and 'It may work later. ' or '')
+      .. 'In the question before it, "o" takes the offline summary instead.'
+  end,
+  cancelledByClient = function()
+    return ''
+  end,
+  promptFailed = function(facts)
+    if facts.largest then
+      return 'c compacts the branch.'
+    elseif facts.userEntryId then
+      return 'Your message is stored; a asks again from there.'
+    end
+    return 'Your text is kept. :help branchline-model says how to set a model.'
+  end,
+  nothingToUndo = function()
+    return ''
+  end,
+}
+
+--- A sentence for the user, and how loud it is.
+---@param problem branchline.Error
+---@return string message
+---@return integer level
+function M.explain(problem)
+  local facts = type(problem.data) == 'table' and problem.data or {}
+  local advice = M.ADVICE[facts.kind]
+  local message = problem.message or 'The daemon gave no reason'
+  local more = advice and advice(facts) or ''
+  if more ~= '' then
+    message = ('%s. %s'):format(message:gsub('%s+$', ''):gsub('%.$', ''), more)
+  end
+  local quiet = facts.kind == 'cancelled'
+    or facts.kind == 'cancelledByClient'
+    or facts.kind == 'nothingToUndo'
+    or facts.kind == 'nothingToCompact'
+  return message, quiet and vim.log.levels.INFO or vim.log.levels.ERROR
+end
+
+---@param problem branchline.Error?
+---@param kind string
+function M.is(problem, kind)
+  return problem ~= nil and type(problem.data) == 'table' and problem.data.kind == kind
+end
+
+return M

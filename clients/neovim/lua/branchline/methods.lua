@@ -1,0 +1,32 @@
+--- What is asked of the daemon and what it tells, by name. A test compares this with the daemon.
+local M = {}
+
+M.REQUESTS = {
+  'session/list',
+  'session/create',
+  'session/open',
+  'session/close',
+  'session/append',
+  'session/tree',
+  'session/entries',
+  'session/branches',
+  'session/context',
+  'session/switchLeaf',
+  'session/undo',
+  'session/compact',
+  'session/prompt',
+  'session/cancel',
+  'session/label',
+  'session/rename',
+  'session/fork',
+}
+
+M.NOTIFICATIONS = {
+  'session/changed',
+  'session/reset',
+  'session/busy',
+  'session/summaryText',
+  'session/messageText',
+}
+
+return M

@@ -1,0 +1,27 @@
+-- Defines the command and the <Plug> maps, and nothing else: all the rest is loaded when it is used.
+if vim.g.loaded_branchline then
+  return
+end
+vim.g.loaded_branchline = true
+
+if vim.fn.has('nvim-0.11') == 0 then
+  vim.api.nvim_echo({ { 'Branchline needs Neovim 0.11 or newer', 'WarningMsg' } }, true, {})
+  return
+end
+
+vim.api.nvim_create_user_command('Branchline', function(command)
+  require('branchline.command').run(command)
+end, {
+  nargs = '*',
+  bang = true,
+  desc = 'The conversation tree of this folder',
+  complete = function(lead, line)
+    return require('branchline.command').complete(lead, line)
+  end,
+})
+
+for _, name in ipairs({ 'tree', 'ask', 'sessions', 'pick' }) do
+  vim.keymap.set('n', '<Plug>(branchline-' .. name .. ')', function()
+    require('branchline.command').run({ fargs = { name }, bang = false, mods = '' })
+  end, { desc = 'Branchline ' .. name })
+end
