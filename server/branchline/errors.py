@@ -22,6 +22,7 @@ No message or fact ever holds session text, a key or a traceback.
 """
 
 import errno as errno_names
+import traceback
 from pathlib import Path
 
 
@@ -264,6 +265,17 @@ class PromptFailed(BranchlineError):
             message += f". The largest entries, with about so many tokens: {named}"
             facts["largest"] = largest
         super().__init__(message, **facts)
+
+
+def place_of(error: BaseException) -> str:
+    """Where an exception was raised, as ``module:line``: all that a log may say beside its class.
+
+    The text of an exception may quote a session or a key.
+    """
+    place = "unknown place"
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        place = f"{frame.f_globals.get('__name__')}:{line}"
+    return place
 
 
 def _shown(text: str) -> str:

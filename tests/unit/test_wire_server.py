@@ -31,6 +31,7 @@ class Connection:
     def __init__(self, kind: str, owner: Owner) -> None:
         self.owner = owner
         self.code: int | None = None
+        self.unanswered: list[str] = []
         self.server: weakref.ref[BranchlineServer] | None = None
         self.socket, self._far_end = socket.socketpair()
         self.client = Client(self.socket.fileno(), self.socket.fileno())
@@ -54,6 +55,9 @@ class Connection:
         self.server = weakref.ref(program.server)
         try:
             self.code = await serve_connection(program.server)
+            if program.asking is not None:
+                await program.asking
+                self.unanswered = program.unanswered
         finally:
             if self._kind == "descriptors":  # asyncio closes what it was given itself
                 self._far_end.close()
@@ -552,6 +556,20 @@ def test_notifications_come_before_the_answer(client: Client) -> None:
     assert [message["params"]["revision"] for message in received[:3]] == [0, 1, 2]
     assert "id" not in received[0]
     assert received[3]["id"] == 1
+
+
+def test_work_that_goes_on_is_not_left_waiting_for_a_client_that_has_gone(
+    connect: Connect,
+) -> None:
+    connection = connect()
+    connection.client.initialize()
+    connection.client.send(
+        request("session/label", {"session": "s", "targetId": "a", "label": None})
+    )
+    methods = {connection.client.receive().get("method") for _ in range(2)}
+    assert methods == {None, "session/summarize"}
+    connection.hang_up()
+    assert len(connection.unanswered) == 2
 
 
 def test_the_client_can_be_asked(client: Client) -> None:

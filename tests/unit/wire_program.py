@@ -25,7 +25,7 @@ from branchline.wire.method_params import (
     RenameParams,
     SessionParams,
 )
-from branchline.wire.server import BranchlineServer, Handler, serve_connection
+from branchline.wire.server import BranchlineServer, ClientError, Handler, serve_connection
 from branchline.wire.transport import Transport, open_stdio
 
 
@@ -82,6 +82,7 @@ class Program:
             "session/create": self.ask_client,
             "session/delete": self.begin_progress,
             "session/entries": self.wait_for_ids,
+            "session/label": self.ask_in_background,
             "session/list": self.notify_first,
             "session/open": self.fail,
             "session/rename": self.write_slowly,
@@ -90,6 +91,8 @@ class Program:
         }
         self.server = BranchlineServer(handlers, owner, transport, watch_parent=watch_parent)
         self.begun = 0
+        self.asking: asyncio.Task[None] | None = None
+        self.unanswered: list[str] = []
         self.ids_arrived = anyio.Event()
 
     async def echo(self, params: AppendParams) -> object:
@@ -137,6 +140,18 @@ class Program:
             types.ShowMessageRequestParams(types.MessageType.Info, "Which?")
         )
         return {"title": None if item is None else item.title}
+
+    async def ask_in_background(self, _params: object) -> object:
+        """Ask, and go on asking whether or not the client is there."""
+        self.asking = asyncio.create_task(self._ask_twice())
+        return {"leafId": None, "revision": 1}
+
+    async def _ask_twice(self) -> None:
+        for _ in range(2):
+            try:
+                await self.server.ask("session/summarize", {})
+            except ClientError as error:
+                self.unanswered.append(str(error))
 
     async def begin_progress(self, params: SessionParams) -> object:
         progress = self.server.work_done_progress

@@ -5,7 +5,6 @@ file itself, at every hint and at the latest after each pause.
 """
 
 import logging
-import os
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing
 from pathlib import Path
@@ -25,25 +24,23 @@ async def hints(
 ) -> AsyncGenerator[set[Path]]:
     """Paths that may have changed, at each change and after each pause: then there may be none.
 
-    ``folders`` are real paths, watched with all below them. Where the system gives no events, there
-    are only the pauses.
+    ``folders`` are real paths of folders, watched with all below them. Where the system gives no
+    events, there are only the pauses.
     """
-    present = [folder for folder in folders if folder.is_dir()]
-    if present and not environment.get(NO_EVENTS):
+    if folders and not environment.get(NO_EVENTS):
         try:
-            async with aclosing(_events(present, pause_seconds)) as events:
+            async with aclosing(_events(folders, pause_seconds)) as events:
                 async for paths in events:
                     yield paths
-        except OSError as error:
+        except (OSError, RuntimeError) as error:
             # Too many watches, or a folder that went away just now.
-            name = os.strerror(error.errno) if error.errno else type(error).__name__
-            _logger.warning("No events for %d folders: %s", len(present), name)
+            _logger.warning("No events for %d folders: %s", len(folders), type(error).__name__)
     while True:
         await anyio.sleep(pause_seconds)
         yield set()
 
 
-async def _events(folders: list[Path], pause_seconds: float) -> AsyncGenerator[set[Path]]:
+async def _events(folders: Collection[Path], pause_seconds: float) -> AsyncGenerator[set[Path]]:
     from watchfiles import DefaultFilter, awatch
 
     class Sessions(DefaultFilter):

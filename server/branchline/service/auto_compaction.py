@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from branchline.errors import BranchlineError, Busy, FileChanged, LeafChanged, NothingToCompact
+from branchline.service.background import in_background
 from branchline.service.client import Client
 from branchline.service.compaction import CompactRequest, compact, compact_within
 from branchline.service.jobs import Job, Jobs
@@ -47,7 +48,7 @@ class AutoCompaction:
             return
         if self.is_due(session, client):
             self._pending[session] = anyio.Event()
-            self._tasks.start_soon(self._compact, session, client)
+            self._tasks.start_soon(in_background, self._compact, session, client)
 
     async def settle(self) -> None:
         """Wait until nothing is under way."""

@@ -39,6 +39,7 @@ from branchline.log.locations import (
     session_files,
 )
 from branchline.log.session_file import SessionFile
+from branchline.service.background import in_background
 from branchline.service.client import Client
 from branchline.service.followed_session import FollowedSession
 from branchline.service.session import Session
@@ -250,7 +251,7 @@ class Registry:
         self._open[path] = session
         self._let_go_idle()
         if session.file is not None and not session.file.verified:
-            self._tasks.start_soon(self._verify, session)
+            self._tasks.start_soon(in_background, self._verify, session)
         return session
 
     def _load(self, client: Client, path: Path, named: str) -> Session:

@@ -22,6 +22,7 @@ from branchline.errors import BranchlineError, FileChanged
 from branchline.log.hints import hints
 from branchline.log.listing import SessionInfo
 from branchline.log.locations import session_files
+from branchline.service.background import in_background
 from branchline.service.client import Client
 from branchline.service.registry import Registry
 from branchline.service.session import Session
@@ -71,29 +72,32 @@ class Watcher:
     async def run(self) -> None:
         """Look, until cancelled."""
         while True:
-            self._folders = folders = await self._wanted_folders()
-            with anyio.CancelScope() as self._round:
-                async with aclosing(hints(folders, _PAUSE_SECONDS, self._environment)) as found:
-                    async for paths in found:
-                        self._look(paths)
-                        if await self._wanted_folders() != folders:
-                            break
+            if not await in_background(self._watch):
+                await anyio.sleep(_PAUSE_SECONDS)
+
+    async def _watch(self) -> None:
+        """Look until other folders are wanted."""
+        self._folders = folders = await self._wanted_folders()
+        with anyio.CancelScope() as self._round:
+            async with aclosing(hints(folders, _PAUSE_SECONDS, self._environment)) as found:
+                async for paths in found:
+                    self._look(paths)
+                    if await self._wanted_folders() != folders:
+                        break
 
     async def _wanted_folders(self) -> set[Path]:
         named = {session.path.parent for session in self._registry.followed()}
         named |= {root.path for root in self._lists.roots()}
-        return await to_thread.run_sync(
-            lambda: {Path(os.path.realpath(folder)) for folder in named}
-        )
+        return await to_thread.run_sync(_present, named)
 
     def _look(self, paths: set[Path]) -> None:
         """Look at what is hinted at; at everything if nothing is."""
         for session in self._registry.followed():
             if (not paths or session.path in paths) and session not in self._looking:
                 self._looking.add(session)
-                self._tasks.start_soon(self._take_in, session)
+                self._tasks.start_soon(in_background, self._take_in, session)
         if self._lists.is_time(hinted=bool(paths)):
-            self._tasks.start_soon(self._lists.look)
+            self._tasks.start_soon(in_background, self._lists.look)
 
     async def _take_in(self, session: Session) -> None:
         try:
@@ -179,6 +183,11 @@ class _Lists:
     async def _infos(self, paths: Iterable[Path]) -> list[SessionInfo]:
         found = [await self._registry.info(path) for path in sorted(paths)]
         return [info for info in found if info is not None]
+
+
+def _present(folders: Iterable[Path]) -> set[Path]:
+    """The real paths of those that are there and can be entered."""
+    return {Path(os.path.realpath(folder)) for folder in folders if os.path.isdir(folder)}
 
 
 def _states(root: SessionsRoot) -> _States:

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 import anyio
 
-from branchline.errors import BranchlineError, Cancelled
+from branchline.errors import BranchlineError, Cancelled, place_of
 from branchline.wire.messages import (
     InternalError,
     MessageId,
     error_answer,
-    place_of,
     result_answer,
 )
 

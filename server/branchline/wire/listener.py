@@ -16,9 +16,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from branchline import __version__
+from branchline.errors import place_of
 from branchline.wire.daemon_socket import DaemonSocket
 from branchline.wire.hello import MAX_HELLO_BYTES, Hello, UnknownCaller, read_hello
-from branchline.wire.messages import place_of
 from branchline.wire.transport import ForwardedTransport
 
 ServeClient = Callable[[ForwardedTransport, Hello], Awaitable[object]]

@@ -4,7 +4,6 @@ Only the outermost object is looked at. Params and results stay the plain values
 entry that happens to look like a message, or has keys that no attribute can have, arrives unharmed.
 """
 
-import traceback
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -142,14 +141,3 @@ def error_answer(message_id: MessageId | None, error: BranchlineError) -> dict[s
     """The answer to a request that did not; the id is None if the request had no readable one."""
     body = {"code": error.code, "message": error.message, "data": error.data}
     return {"jsonrpc": JSONRPC, "id": message_id, "error": body}
-
-
-def place_of(error: BaseException) -> str:
-    """Where an exception was raised, as ``module:line``: all that a log may say beside its class.
-
-    The text of an exception may quote a session or a key.
-    """
-    place = "unknown place"
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        place = f"{frame.f_globals.get('__name__')}:{line}"
-    return place

@@ -24,7 +24,7 @@ from pygls.protocol import (
 from pygls.uris import from_fs_path
 
 from branchline import codec
-from branchline.errors import BranchlineError
+from branchline.errors import BranchlineError, place_of
 from branchline.wire.calls import CANCEL_SECONDS, Calls, Work
 from branchline.wire.framing import Event, Malformed, frame
 from branchline.wire.lifecycle import Folder, FoldersParams, InitializeParams, State, path_of
@@ -38,7 +38,6 @@ from branchline.wire.messages import (
     ParseError,
     Refusal,
     error_answer,
-    place_of,
     read_message,
 )
 from branchline.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
@@ -75,6 +74,7 @@ class BranchlineProtocol(LanguageServerProtocol):
         self._calls = Calls(self._send_data)
         self._deferred: list[JsonRPCRequestMessage | JsonRPCNotification] = []
         self._parent_watch: asyncio.Task[None] | None = None
+        self._has_left = False
         super().__init__(server, converter)
 
     def _register_builtin_features(self) -> None:
@@ -235,7 +235,10 @@ class BranchlineProtocol(LanguageServerProtocol):
         self._request_futures[message_id] = future
         self._result_types[message_id] = self.get_result_type(method)
         body = {"id": message_id, "method": method, "params": self._plain(params)}
-        self._send_data({"jsonrpc": JSONRPC, **body})
+        if self._has_left:
+            _leave_unanswered(future)
+        else:
+            self._send_data({"jsonrpc": JSONRPC, **body})
         return future
 
     def get_message_type(  # type: ignore[override] # pygls's is wrapped in its cache
@@ -342,6 +345,10 @@ class BranchlineProtocol(LanguageServerProtocol):
         else:
             grace = _GRACE_SECONDS
         await self._calls.settle(grace)
+        self._has_left = True
+        # What asks may be work that goes on without the client.
+        for future in list(self._request_futures.values()):
+            _leave_unanswered(future)
 
     # --- other notifications -----------------------------------------------------------------
 
@@ -388,3 +395,8 @@ def _finish(steps: Generator[Any, Any, types.InitializeResult]) -> types.Initial
 
 def _ignore(_params: object) -> None:
     """A notification that needs nothing done."""
+
+
+def _leave_unanswered(future: "Future[Any]") -> None:
+    if future.set_running_or_notify_cancel():
+        future.set_exception(JsonRpcInternalError("The client has left"))
