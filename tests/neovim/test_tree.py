@@ -238,3 +238,21 @@ def test_the_real_layout_of_ascii(start: StartEditor, demo: Path) -> None:
     editor.tree()
     editor.sees("| `-+ Try pandas first. Less code for us to own. - 11 messages", "!pandas")
     editor.sees("@ . Done.", "< here")
+
+
+def test_another_buffer_in_its_window_is_as_it_was(
+    editor: Editor, demo: Path, project: Path
+) -> None:
+    (project / "other.txt").write_text("{{{\n" * 3)
+    names = ("wrap", "foldmethod", "winbar", "fillchars", "cursorline")
+
+    def options() -> list[object]:
+        return [editor.request("nvim_get_option_value", name, {}) for name in names]
+
+    before = options()
+    editor.tree()
+    assert options() != before
+    editor.command("edit other.txt")
+    assert options() == before
+    editor.command("buffer #")
+    editor.sees("┃ └╴⊞ Try pandas first.")

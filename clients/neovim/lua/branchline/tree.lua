@@ -66,10 +66,10 @@ local function differences(diff_old, diff_new)
   }) --[[@as [integer, integer, integer, integer][] ]]
 end
 
----@param buf integer
 ---@param win integer
-local function set_window_options(buf, win)
-  local options = {
+local function set_window_options(win)
+  local fillchars = vim.go.fillchars
+  require('branchline.window').set(win, {
     foldmethod = 'expr',
     foldexpr = "v:lua.require'branchline.tree'.foldexpr()",
     foldtext = "v:lua.require'branchline.tree'.foldtext()",
@@ -77,7 +77,7 @@ local function set_window_options(buf, win)
     foldminlines = 0,
     foldenable = true,
     foldcolumn = '0',
-    fillchars = vim.wo[win].fillchars == '' and 'fold: ' or vim.wo[win].fillchars .. ',fold: ',
+    fillchars = (fillchars == '' and '' or fillchars .. ',') .. 'fold: ',
     wrap = false,
     number = false,
     relativenumber = false,
@@ -87,11 +87,7 @@ local function set_window_options(buf, win)
     cursorline = true,
     conceallevel = 0,
     winbar = "%{%v:lua.require'branchline.tree'.winbar()%}",
-  }
-  for name, value in pairs(options) do
-    vim.api.nvim_set_option_value(name, value, { scope = 'local', win = win })
-  end
-  assert(vim.api.nvim_win_get_buf(win) == buf)
+  })
 end
 
 --- Show the tree of a session, in a window that a command makes.
@@ -150,7 +146,7 @@ function M.show(session, options)
     group = group,
     buffer = buf,
     callback = function()
-      set_window_options(buf, vim.api.nvim_get_current_win())
+      set_window_options(vim.api.nvim_get_current_win())
     end,
   })
   vim.api.nvim_create_autocmd('BufWipeout', {
@@ -177,7 +173,7 @@ function M.place(buf, command)
   end
   vim.api.nvim_win_set_buf(0, buf)
   if M.trees[buf] then
-    set_window_options(buf, vim.api.nvim_get_current_win())
+    set_window_options(vim.api.nvim_get_current_win())
   end
 end
 
