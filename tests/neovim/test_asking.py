@@ -126,6 +126,7 @@ def test_an_answer_is_cancelled(asking: Editor, server: ScriptedServer, demo: Pa
     asking.sees(":w sends")
     asking.keys("iTell me.<Esc>:w<CR>")
     asking.sees("… waiting for the answer")
+    asking.is_complete()  # while something is drawn, <C-c> is Neovim's own
     asking.keys("<C-c>")
     asking.says("Cancelled; your message is stored")
     asking.sees_not("waiting for the answer")

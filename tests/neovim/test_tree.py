@@ -256,3 +256,33 @@ def test_another_buffer_in_its_window_is_as_it_was(
     assert options() == before
     editor.command("buffer #")
     editor.sees("┃ └╴⊞ Try pandas first.")
+
+
+def test_what_goes_on_looks_as_if_it_were_read_anew(
+    editor: Editor, demo: Path, daemon: SharedDaemon
+) -> None:
+    editor.tree()
+    other = daemon.connect()
+    calls = [{"type": "toolCall", "id": f"c{n}", "name": "read", "arguments": {}} for n in range(3)]
+    usage = {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2}
+    model = {"api": "x", "provider": "local", "model": "m", "usage": usage, "stopReason": "toolUse"}
+    result = {"role": "toolResult", "toolName": "read", "isError": False}
+    said: list[dict[str, object]] = [
+        {"role": "user", "content": "read three"},
+        {"role": "assistant", "content": calls, **model},
+        *({**result, "toolCallId": f"c{n}", "content": []} for n in range(3)),
+        {"role": "assistant", "content": [{"type": "text", "text": "all read"}], **model},
+    ]
+    for message in said:
+        entries = [{"type": "message", "message": message}]
+        other.request("session/append", {"session": str(demo), "entries": entries})
+        until(lambda: editor.leaf() == entries_of(demo)[-1]["id"])
+        editor.is_complete()
+        before, screen = editor.buffer(), editor.screen()
+        editor.keys("fd")
+        editor.is_complete()
+        assert editor.buffer() == before
+        assert editor.screen()[1:29] == screen[1:29]
+    editor.keys("gl")
+    editor.sees("· all read", "◀ here")
+    assert sum("⚙ read" in line for line in editor.buffer()[-5:]) == 3

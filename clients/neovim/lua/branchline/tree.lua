@@ -138,8 +138,8 @@ function M.show(session, options)
   vim.bo[buf].swapfile = false
   M.place(buf, options.command or config.open)
   vim.bo[buf].filetype = 'branchline'
-  local unsubscribe = session:listen(function(event)
-    tree:_on(event)
+  local unsubscribe = session:listen(function(event, facts)
+    tree:_on(event, facts)
   end)
   local group = vim.api.nvim_create_augroup('branchline_tree_' .. buf, {})
   vim.api.nvim_create_autocmd('BufWinEnter', {
@@ -598,9 +598,62 @@ end
 
 -- ---------------------------------------------------------------------------- following
 
+-- Entries that change no row but those at the leaf, where they are appended.
+local PLAIN = { message = true, custom = true, custom_message = true, model_change = true }
+
+--- Whether a change only goes on from the leaf: no row above the leaf's looks different then.
+---@param facts table of `session/changed`
+---@return boolean
+local function goes_on(facts)
+  local above = facts.previousLeafId
+  for _, entry in ipairs(facts.appended) do
+    if not PLAIN[entry.type] or entry.parentId ~= above then
+      return false
+    end
+    above = entry.id
+  end
+  return #facts.appended > 0 and above == facts.leafId and next(facts.labels or {}) == nil
+end
+
+--- Fetch the rows from the leaf on, and keep those above; all of them if anything else changed.
+---@param facts table of `session/changed`
+function Tree:_extend(facts)
+  local line = self:leaf_line()
+  if not self.complete or self.left_out > 0 or not line then
+    return self:_reload_soon()
+  end
+  -- Tool rows before the leaf may become a run with what comes, so they are asked for as well.
+  while line > 1 and self.items[line - 1].row.role == 'toolResult' do
+    line = line - 1
+  end
+  self.loads = self.loads + 1
+  local load = self.loads
+  self.complete = false
+  self:_count_branches(load)
+  local params = self:_params({ offset = line - 1, limit = CHUNK })
+  self.session:request('session/tree', params, function(problem, answer)
+    if self.loads ~= load then
+      return
+    elseif problem or answer.revision ~= facts.revision or answer.total > line - 1 + #answer.rows then
+      return self:load()
+    end
+    local all = {}
+    for at = 1, line - 1 do
+      all[at] = self.items[at].row
+    end
+    vim.list_extend(all, answer.rows)
+    self:_apply(all, load, function()
+      self:_fetched(all, load, 1)
+    end)
+  end)
+end
+
 ---@param event branchline.Event
-function Tree:_on(event)
-  if event == 'changed' or event == 'reopened' then
+---@param facts table
+function Tree:_on(event, facts)
+  if event == 'changed' and goes_on(facts) then
+    self:_extend(facts)
+  elseif event == 'changed' or event == 'reopened' then
     self:_reload_soon()
   elseif event == 'reset' then
     vim.schedule(function()
