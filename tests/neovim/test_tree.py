@@ -286,3 +286,23 @@ def test_what_goes_on_looks_as_if_it_were_read_anew(
     editor.keys("gl")
     editor.sees("· all read", "◀ here")
     assert sum("⚙ read" in line for line in editor.buffer()[-5:]) == 3
+
+
+def test_the_cursors_of_two_windows_go_with_rows_that_move(
+    editor: Editor, demo: Path, daemon: SharedDaemon
+) -> None:
+    editor.tree()
+    editor.keys("zR")
+    editor.goto("I will write it beside")
+    editor.keys("<C-w>s")
+    editor.goto("First back to a clean state")
+    other = daemon.connect()
+    other.request("session/switchLeaf", {"session": str(demo), "targetId": "e358839d"})
+    until(lambda: editor.leaf() == "e358839d")
+    editor.is_complete()
+    lines = [line.partition(" ")[2] for line in editor.buffer()]
+    moved = lines.index("I will write it beside the old code, so that both can be measured.")
+    assert moved < lines.index("First back to a clean state, then the reader.") or moved > 20
+    editor.is_on("First back to a clean state")
+    editor.keys("<C-w>j")
+    editor.is_on("I will write it beside")

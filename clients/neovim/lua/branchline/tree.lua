@@ -30,6 +30,7 @@ local stream_space = vim.api.nvim_create_namespace('branchline_stream')
 ---@field branches integer
 ---@field cancel? fun()
 ---@field waiting (fun())[] what is to be done once all rows are here
+---@field stand_ins table<integer, {id: string, put: string}> by window: where a cursor is for want of its entry
 ---@field follows_leaf boolean whether the cursor goes with the leaf: while an answer is awaited
 ---@field capped boolean whether something stays folded because there would be too many rows
 local Tree = {}
@@ -126,6 +127,7 @@ function M.show(session, options)
     left_out = 0,
     branches = session.info.branchCount or 0,
     waiting = {},
+    stand_ins = {},
     follows_leaf = false,
     capped = false,
   }, Tree)
@@ -398,7 +400,11 @@ function Tree:_places()
   for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
     local position = vim.api.nvim_win_get_cursor(win)
     local item = self.items[position[1]]
-    places[#places + 1] = { win = win, id = item and item.id, column = position[2] }
+    local id, stand_in = item and item.id, self.stand_ins[win]
+    if stand_in and stand_in.put == id then
+      id = stand_in.id
+    end
+    places[#places + 1] = { win = win, id = id, column = position[2] }
   end
   return places
 end
@@ -559,6 +565,8 @@ function Tree:_restore(places, parents)
         id = parents[id]
         line = self:_line_now(id)
       end
+      -- It may come back when a branch is opened by the next pass.
+      self.stand_ins[place.win] = id ~= place.id and { id = place.id, put = id } or nil
       if line then
         vim.api.nvim_win_set_cursor(place.win, { line, math.min(place.column, #self.items[line].line) })
       end
