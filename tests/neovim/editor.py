@@ -27,9 +27,13 @@ T = TypeVar("T")
 Json = Any
 
 
-def until(condition: Callable[[], T], what: str | Callable[[], str] = "it") -> T:
+def until(
+    condition: Callable[[], T],
+    what: str | Callable[[], str] = "it",
+    seconds: float = DEADLINE,
+) -> T:
     """Ask again and again until the answer is true; give it."""
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + seconds
     while True:
         found = condition()
         if found:

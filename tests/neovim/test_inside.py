@@ -1,10 +1,16 @@
 """What is tested inside the editor, and what the editor itself says of the plugin."""
 
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.neovim.conftest import StartEditor
-from tests.neovim.editor import DEADLINE, HERE, PLUGIN, Editor, until
+from tests.neovim.editor import DEADLINE, HERE, PLUGIN, ROOT, Editor, until
+
+README = (ROOT / "README.md").read_text()
 
 
 def run(binary: Path, environment: dict[str, str], *arguments: str) -> str:
@@ -73,6 +79,38 @@ def test_a_package_folder_is_all_it_takes(
     packages = Path(environment["XDG_DATA_HOME"]) / "nvim/site/pack/branchline/start"
     packages.mkdir(parents=True)
     (packages / "branchline").symlink_to(PLUGIN)
+    shows_the_tree(binary, environment, project, tmp_path)
+
+
+def test_vim_pack_fetches_it(
+    binary: Path, environment: dict[str, str], demo: Path, tmp_path: Path, project: Path
+) -> None:
+    """The way of the README with ``vim.pack``, from a repository on this machine."""
+    if "0.11" in binary.name:
+        return  # it has no vim.pack
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("git is not installed: vim.pack fetches with it")
+    repository = tmp_path / "repository"
+    shutil.copytree(PLUGIN, repository / "clients" / "neovim")
+    for arguments in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "all"]):
+        author = ["-c", "user.name=t", "-c", "user.email=t@localhost"]
+        subprocess.run([git, *author, *arguments], cwd=repository, env=environment, check=True)
+    lines = re.findall(
+        r"^(?:vim\.pack|vim\.opt\.runtimepath).*stdpath.*|^vim\.pack.*", README, re.M
+    )
+    assert len(lines) == 2
+    init = Path(environment["XDG_CONFIG_HOME"]) / "nvim" / "init.lua"
+    init.parent.mkdir(parents=True)
+    added = lines[0].replace("URL", f"file://{repository}").replace("})", "}, { confirm = false })")
+    init.write_text(added + "\n" + lines[1] + "\n")
+    shows_the_tree(binary, environment, project, tmp_path)
+
+
+def shows_the_tree(
+    binary: Path, environment: dict[str, str], project: Path, tmp_path: Path
+) -> None:
+    """Start the editor as a user does, say one command, and look for the tree."""
     script = tmp_path / "script.lua"
     script.write_text(
         """vim.cmd('Branchline')

@@ -10,6 +10,16 @@ from tests.unit.session_files import user
 
 SLACK = 4.0
 """How much longer a promised time may take on a busy machine."""
+COUNT = """
+_G.trees = 0
+for _, connection in pairs(require('branchline.client').connections) do
+  local client = connection.client
+  local request = client.request
+  client.request = function(self, method, ...)
+    _G.trees = _G.trees + (method == 'session/tree' and 1 or 0)
+    return request(self, method, ...)
+  end
+end"""
 
 
 def test_ten_thousand_entries(
@@ -29,11 +39,14 @@ def test_ten_thousand_entries(
     editor.keys("/aside 4600 step 2<CR>")
     until(lambda: "aside 4600 step 2" in editor.line(), lambda: editor.line())
     assert editor.call("foldclosed", ".") == -1
+    editor.lua(COUNT)
     other = daemon.connect()
     said = {"type": "message", "message": {"role": "user", "content": "one more"}}
     other.request("session/append", {"session": str(path), "entries": [said]})
     until(lambda: editor.buffer()[-1] == "● one more")
     assert "aside 4600 step 2" in editor.line()
+    editor.is_complete()
+    assert editor.lua("return _G.trees") == 1, "what goes on from the leaf is asked for alone"
 
 
 def test_more_rows_than_a_buffer_holds(editor: Editor, sessions: Path, project: Path) -> None:

@@ -217,3 +217,19 @@ def test_a_leaf_that_moved_meanwhile_is_no_branch(
     editor.keys("g")
     editor.says("Somebody else went on meanwhile")
     assert types_of(demo) == ["message"]
+
+
+def test_without_a_tree_a_draft_follows_the_session(
+    start: StartEditor, demo: Path, daemon: SharedDaemon
+) -> None:
+    settings = "lua vim.g.branchline = { settings = { compaction = { keepRecentTokens = 300 } } }"
+    editor = start(arguments=("--cmd", settings))
+    editor.command("Branchline compact")
+    editor.sees("s  write it, and show it first")
+    editor.keys("s")
+    until(lambda: any("## Goal" in line for line in editor.buffer()))
+    daemon.command("append", str(demo), "-m", "meanwhile")
+    until(lambda: editor.leaf() == last(demo)["id"])
+    editor.keys(":w<CR>")
+    editor.says("Compacted to")
+    assert types_of(demo)[:2] == ["message", "compaction"]

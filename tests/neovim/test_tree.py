@@ -238,3 +238,71 @@ def test_the_real_layout_of_ascii(start: StartEditor, demo: Path) -> None:
     editor.tree()
     editor.sees("| `-+ Try pandas first. Less code for us to own. - 11 messages", "!pandas")
     editor.sees("@ . Done.", "< here")
+
+
+def test_another_buffer_in_its_window_is_as_it_was(
+    editor: Editor, demo: Path, project: Path
+) -> None:
+    (project / "other.txt").write_text("{{{\n" * 3)
+    names = ("wrap", "foldmethod", "winbar", "fillchars", "cursorline")
+
+    def options() -> list[object]:
+        return [editor.request("nvim_get_option_value", name, {}) for name in names]
+
+    before = options()
+    editor.tree()
+    assert options() != before
+    editor.command("edit other.txt")
+    assert options() == before
+    editor.command("buffer #")
+    editor.sees("┃ └╴⊞ Try pandas first.")
+
+
+def test_what_goes_on_looks_as_if_it_were_read_anew(
+    editor: Editor, demo: Path, daemon: SharedDaemon
+) -> None:
+    editor.tree()
+    other = daemon.connect()
+    calls = [{"type": "toolCall", "id": f"c{n}", "name": "read", "arguments": {}} for n in range(3)]
+    usage = {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2}
+    model = {"api": "x", "provider": "local", "model": "m", "usage": usage, "stopReason": "toolUse"}
+    result = {"role": "toolResult", "toolName": "read", "isError": False}
+    said: list[dict[str, object]] = [
+        {"role": "user", "content": "read three"},
+        {"role": "assistant", "content": calls, **model},
+        *({**result, "toolCallId": f"c{n}", "content": []} for n in range(3)),
+        {"role": "assistant", "content": [{"type": "text", "text": "all read"}], **model},
+    ]
+    for message in said:
+        entries = [{"type": "message", "message": message}]
+        other.request("session/append", {"session": str(demo), "entries": entries})
+        until(lambda: editor.leaf() == entries_of(demo)[-1]["id"])
+        editor.is_complete()
+        before, screen = editor.buffer(), editor.screen()
+        editor.keys("fd")
+        editor.is_complete()
+        assert editor.buffer() == before
+        assert editor.screen()[1:29] == screen[1:29]
+    editor.keys("gl")
+    editor.sees("· all read", "◀ here")
+    assert sum("⚙ read" in line for line in editor.buffer()[-5:]) == 3
+
+
+def test_the_cursors_of_two_windows_go_with_rows_that_move(
+    editor: Editor, demo: Path, daemon: SharedDaemon
+) -> None:
+    editor.tree()
+    editor.keys("zR")
+    editor.goto("I will write it beside")
+    editor.keys("<C-w>s")
+    editor.goto("First back to a clean state")
+    other = daemon.connect()
+    other.request("session/switchLeaf", {"session": str(demo), "targetId": "e358839d"})
+    until(lambda: editor.leaf() == "e358839d")
+    editor.is_complete()
+    lines = [line.partition(" ")[2] for line in editor.buffer()]
+    moved = lines.index("I will write it beside the old code, so that both can be measured.")
+    assert moved < lines.index("First back to a clean state, then the reader.") or moved > 20
+    editor.is_on("First back to a clean state")
+    editor.keys("<C-w>j")
+    editor.is_on("I will write it beside")

@@ -130,11 +130,13 @@ function M.open(spec)
       draft:_written(event.match)
     end,
   })
+  local let_go = spec.session:listen(function() end) -- as long as there is a draft, we follow it
   vim.api.nvim_create_autocmd('BufWipeout', {
     group = group,
     buffer = buf,
     callback = function()
       M.drafts[buf] = nil
+      let_go()
       pcall(vim.api.nvim_del_augroup_by_id, group)
     end,
   })
@@ -163,9 +165,11 @@ function Draft:_head()
   local what = self.busy or (self.kind == 'ask' and ':w sends' or ':w stores')
   local head = ('%s%s · %s'):format(self.title, self.note and ' · ' .. self.note or '', what)
   for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
-    vim.wo[win].winbar = ' ' .. text.escape_statusline(head) .. '%=g? keys '
-    vim.wo[win].wrap = true
-    vim.wo[win].linebreak = true
+    require('branchline.window').set(win, {
+      winbar = ' ' .. text.escape_statusline(head) .. '%=g? keys ',
+      wrap = true,
+      linebreak = true,
+    })
   end
 end
 

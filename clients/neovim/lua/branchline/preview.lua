@@ -231,10 +231,14 @@ local function window(session)
   local buf = M.buffer()
   local wide = vim.api.nvim_win_get_width(0) >= 140
   local win = vim.api.nvim_open_win(buf, false, { split = wide and 'right' or 'below' })
-  for name, value in pairs({ winbar = ' Entry', wrap = true, linebreak = true, number = false, conceallevel = 0 }) do
-    vim.wo[win][name] = value
-  end
-  vim.wo[win].foldmethod = 'manual'
+  require('branchline.window').set(win, {
+    winbar = ' Entry',
+    wrap = true,
+    linebreak = true,
+    number = false,
+    conceallevel = 0,
+    foldmethod = 'manual',
+  })
   require('branchline.keys').map('preview', buf)
   local unsubscribe = session:listen(function(event, facts)
     if event == 'messageText' then

@@ -30,6 +30,7 @@ local stream_space = vim.api.nvim_create_namespace('branchline_stream')
 ---@field branches integer
 ---@field cancel? fun()
 ---@field waiting (fun())[] what is to be done once all rows are here
+---@field stand_ins table<integer, {id: string, put: string}> by window: where a cursor is for want of its entry
 ---@field follows_leaf boolean whether the cursor goes with the leaf: while an answer is awaited
 ---@field capped boolean whether something stays folded because there would be too many rows
 local Tree = {}
@@ -66,10 +67,10 @@ local function differences(diff_old, diff_new)
   }) --[[@as [integer, integer, integer, integer][] ]]
 end
 
----@param buf integer
 ---@param win integer
-local function set_window_options(buf, win)
-  local options = {
+local function set_window_options(win)
+  local fillchars = vim.go.fillchars
+  require('branchline.window').set(win, {
     foldmethod = 'expr',
     foldexpr = "v:lua.require'branchline.tree'.foldexpr()",
     foldtext = "v:lua.require'branchline.tree'.foldtext()",
@@ -77,7 +78,7 @@ local function set_window_options(buf, win)
     foldminlines = 0,
     foldenable = true,
     foldcolumn = '0',
-    fillchars = vim.wo[win].fillchars == '' and 'fold: ' or vim.wo[win].fillchars .. ',fold: ',
+    fillchars = (fillchars == '' and '' or fillchars .. ',') .. 'fold: ',
     wrap = false,
     number = false,
     relativenumber = false,
@@ -87,11 +88,7 @@ local function set_window_options(buf, win)
     cursorline = true,
     conceallevel = 0,
     winbar = "%{%v:lua.require'branchline.tree'.winbar()%}",
-  }
-  for name, value in pairs(options) do
-    vim.api.nvim_set_option_value(name, value, { scope = 'local', win = win })
-  end
-  assert(vim.api.nvim_win_get_buf(win) == buf)
+  })
 end
 
 --- Show the tree of a session, in a window that a command makes.
@@ -130,6 +127,7 @@ function M.show(session, options)
     left_out = 0,
     branches = session.info.branchCount or 0,
     waiting = {},
+    stand_ins = {},
     follows_leaf = false,
     capped = false,
   }, Tree)
@@ -142,15 +140,15 @@ function M.show(session, options)
   vim.bo[buf].swapfile = false
   M.place(buf, options.command or config.open)
   vim.bo[buf].filetype = 'branchline'
-  local unsubscribe = session:listen(function(event)
-    tree:_on(event)
+  local unsubscribe = session:listen(function(event, facts)
+    tree:_on(event, facts)
   end)
   local group = vim.api.nvim_create_augroup('branchline_tree_' .. buf, {})
   vim.api.nvim_create_autocmd('BufWinEnter', {
     group = group,
     buffer = buf,
     callback = function()
-      set_window_options(buf, vim.api.nvim_get_current_win())
+      set_window_options(vim.api.nvim_get_current_win())
     end,
   })
   vim.api.nvim_create_autocmd('BufWipeout', {
@@ -177,7 +175,7 @@ function M.place(buf, command)
   end
   vim.api.nvim_win_set_buf(0, buf)
   if M.trees[buf] then
-    set_window_options(buf, vim.api.nvim_get_current_win())
+    set_window_options(vim.api.nvim_get_current_win())
   end
 end
 
@@ -402,7 +400,11 @@ function Tree:_places()
   for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
     local position = vim.api.nvim_win_get_cursor(win)
     local item = self.items[position[1]]
-    places[#places + 1] = { win = win, id = item and item.id, column = position[2] }
+    local id, stand_in = item and item.id, self.stand_ins[win]
+    if stand_in and stand_in.put == id then
+      id = stand_in.id
+    end
+    places[#places + 1] = { win = win, id = id, column = position[2] }
   end
   return places
 end
@@ -563,6 +565,8 @@ function Tree:_restore(places, parents)
         id = parents[id]
         line = self:_line_now(id)
       end
+      -- It may come back when a branch is opened by the next pass.
+      self.stand_ins[place.win] = id ~= place.id and { id = place.id, put = id } or nil
       if line then
         vim.api.nvim_win_set_cursor(place.win, { line, math.min(place.column, #self.items[line].line) })
       end
@@ -602,9 +606,62 @@ end
 
 -- ---------------------------------------------------------------------------- following
 
+-- Entries that change no row but those at the leaf, where they are appended.
+local PLAIN = { message = true, custom = true, custom_message = true, model_change = true }
+
+--- Whether a change only goes on from the leaf: no row above the leaf's looks different then.
+---@param facts table of `session/changed`
+---@return boolean
+local function goes_on(facts)
+  local above = facts.previousLeafId
+  for _, entry in ipairs(facts.appended) do
+    if not PLAIN[entry.type] or entry.parentId ~= above then
+      return false
+    end
+    above = entry.id
+  end
+  return #facts.appended > 0 and above == facts.leafId and next(facts.labels or {}) == nil
+end
+
+--- Fetch the rows from the leaf on, and keep those above; all of them if anything else changed.
+---@param facts table of `session/changed`
+function Tree:_extend(facts)
+  local line = self:leaf_line()
+  if not self.complete or self.left_out > 0 or not line then
+    return self:_reload_soon()
+  end
+  -- Tool rows before the leaf may become a run with what comes, so they are asked for as well.
+  while line > 1 and self.items[line - 1].row.role == 'toolResult' do
+    line = line - 1
+  end
+  self.loads = self.loads + 1
+  local load = self.loads
+  self.complete = false
+  self:_count_branches(load)
+  local params = self:_params({ offset = line - 1, limit = CHUNK })
+  self.session:request('session/tree', params, function(problem, answer)
+    if self.loads ~= load then
+      return
+    elseif problem or answer.revision ~= facts.revision or answer.total > line - 1 + #answer.rows then
+      return self:load()
+    end
+    local all = {}
+    for at = 1, line - 1 do
+      all[at] = self.items[at].row
+    end
+    vim.list_extend(all, answer.rows)
+    self:_apply(all, load, function()
+      self:_fetched(all, load, 1)
+    end)
+  end)
+end
+
 ---@param event branchline.Event
-function Tree:_on(event)
-  if event == 'changed' or event == 'reopened' then
+---@param facts table
+function Tree:_on(event, facts)
+  if event == 'changed' and goes_on(facts) then
+    self:_extend(facts)
+  elseif event == 'changed' or event == 'reopened' then
     self:_reload_soon()
   elseif event == 'reset' then
     vim.schedule(function()
