@@ -110,7 +110,6 @@ export class Page {
     this.head();
     this.drawBars();
     this.tree.start(opened.leafId);
-    this.tree.scroller.focus();
   }
 
   /** Something that the host says. */
@@ -366,10 +365,15 @@ export class Page {
         input: input instanceof HTMLInputElement || input instanceof HTMLSelectElement,
       });
     };
+    // Only a page that was given the focus passes it to the tree: it takes none from a draft beside it.
+    const given = (): void => {
+      if (document.hasFocus() && document.activeElement === document.body) this.tree.scroller.focus();
+      tell();
+    };
     document.addEventListener("focusin", tell);
-    window.addEventListener("focus", tell);
+    window.addEventListener("focus", given);
     window.addEventListener("blur", tell);
-    tell();
+    given();
   }
 
   private makeHelp(): HTMLDialogElement {
