@@ -30,7 +30,6 @@ export class Page {
   private bar: Bar | null = null;
   private bracketTitle = "";
   private usage: Usage;
-  private branchCount: number | null;
 
   constructor(
     private readonly root: HTMLElement,
@@ -40,7 +39,6 @@ export class Page {
     private opened: Opened,
   ) {
     this.usage = opened.usage;
-    this.branchCount = opened.session.branchCount;
     this.tree = new Tree(
       {
         askRows: (ask, view, at, limit) => this.post({ type: "rows", ask, view, at, limit }),
@@ -118,7 +116,6 @@ export class Page {
       case "opened":
         this.opened = message.opened;
         this.usage = message.opened.usage;
-        this.branchCount = message.opened.session.branchCount;
         this.head();
         this.drawBars();
         this.tree.refresh(message.opened.leafId);
@@ -162,6 +159,10 @@ export class Page {
         return;
       case "marks":
         this.drawMarks(message.total, message.labels, message.forks);
+        return;
+      case "info":
+        this.opened.session = message.session;
+        this.head();
         return;
       case "keys":
         // From now on keys reach us: until the host knows of the focus, they are the editor's.
@@ -236,10 +237,8 @@ export class Page {
   private head(): void {
     const { session } = this.opened;
     this.title.textContent = plainText(session.name ?? session.firstMessage ?? session.id);
-    this.facts.textContent =
-      this.branchCount === null || this.branchCount < 2
-        ? ""
-        : fill(this.words.branches, this.branchCount);
+    const branches = session.branchCount ?? 0;
+    this.facts.textContent = branches < 2 ? "" : fill(this.words.branches, branches);
     const { tokens, contextWindow, due } = this.usage;
     const text = `${shortCount(tokens)}/${shortCount(contextWindow)}`;
     this.meterText.textContent = text;

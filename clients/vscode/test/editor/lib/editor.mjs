@@ -201,6 +201,23 @@ export class Editor {
     return this.page.locator(".part.sidebar .monaco-list-row");
   }
 
+  /** Choose from a session's menu. The list may be drawn anew meanwhile: what `opened` waits for tells. */
+  async sessionMenu(session, item, opened) {
+    await until(`${item} of ${session} is chosen`, async () => {
+      await this.page.keyboard.press("Escape");
+      await this.sessions.filter({ hasText: session }).first().click({ button: "right" });
+      const entry = this.page.locator(".monaco-menu .action-item").filter({ hasText: item }).first();
+      await entry.hover({ timeout: 2000 });
+      // A menu takes no click in its first moments: it would be the one that opened it.
+      await until("the menu takes the click", async () => {
+        if (!(await entry.isVisible())) return true;
+        await entry.click({ timeout: 1000 });
+        return false;
+      }, 5000);
+      return opened();
+    });
+  }
+
   /** The page of the conversation panel in front. */
   get panel() {
     return this.page.frameLocator("iframe.webview.ready:visible").last().frameLocator("iframe#active-frame");
