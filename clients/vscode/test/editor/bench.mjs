@@ -6,11 +6,12 @@ import { makeWorld } from "./lib/world.mjs";
 
 const world = makeWorld();
 const header = (id, more) => ({ type: "session", version: 3, id, timestamp: "2026-02-03T10:00:00.000Z", cwd: world.project, ...more });
-world.session("many", [header("5e550000-0000-4000-8000-0000000000b1"), ...manyEntries()]);
+const named = (name) => ({ type: "session_info", id: "n", parentId: "m9599", timestamp: "2026-02-03T10:00:00.000Z", name });
+world.session("many", [header("5e550000-0000-4000-8000-0000000000b1"), ...manyEntries(), named("thousands")]);
 world.session("huge", [
   header("5e550000-0000-4000-8000-0000000000b2"),
   ...manyEntries(` ${"word ".repeat(6000)}`),
-  { type: "session_info", id: "n", parentId: "m9599", timestamp: "2026-02-03T10:00:00.000Z", name: "enormous" },
+  named("enormous"),
 ]);
 const editor = await startEditor(world, { name: "bench" });
 const rows = [];
@@ -45,7 +46,7 @@ const heap = () => editor.panel.locator("body").evaluate(() => performance.memor
 try {
   await editor.showSessions();
   await editor.sessions.first().waitFor();
-  report("10,000 entries: from Enter to the leaf on screen, the panel's start included", await open("question", "answer 9599"), "ms");
+  report("10,000 entries: from Enter to the leaf on screen, the panel's start included", await open("thousands", "answer 9599"), "ms");
   const before = await heap();
   const scrolled = await tasks(`
     const tree = document.querySelector(".tree");
@@ -66,6 +67,7 @@ try {
   report("heap of the page after", await heap(), "MB");
   report("300 MB: from Enter to the leaf on screen", await open("enormous", "answer 9599"), "ms");
 } finally {
+  await editor.screenshot("bench");
   await editor.stop();
   world.dispose();
 }
