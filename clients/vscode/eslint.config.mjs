@@ -34,7 +34,7 @@ export default tseslint.config(
   {
     files: ["**/*.mjs"],
     languageOptions: {
-      globals: { process: "readonly", console: "readonly", fetch: "readonly", URL: "readonly", setTimeout: "readonly", clearTimeout: "readonly",  Buffer: "readonly", document: "readonly", window: "readonly", performance: "readonly", requestAnimationFrame: "readonly", PerformanceObserver: "readonly" },
+      globals: { Event: "readonly", process: "readonly", console: "readonly", fetch: "readonly", URL: "readonly", setTimeout: "readonly", clearTimeout: "readonly",  Buffer: "readonly", document: "readonly", window: "readonly", performance: "readonly", requestAnimationFrame: "readonly", PerformanceObserver: "readonly" },
     },
   },
 );

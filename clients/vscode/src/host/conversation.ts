@@ -15,6 +15,7 @@ export type News =
   | { type: "answer"; delta: string }
   | { type: "summary"; part: string; delta: string }
   | { type: "reset"; reason: string }
+  | { type: "info" }
   | { type: "notice" };
 
 export class Conversation {
@@ -113,6 +114,14 @@ export class Conversations implements vscode.Disposable {
       daemon.on("session/changed", (change) =>
         this.pass(change.path, { type: "changed", change }),
       ),
+      daemon.on("session/listChanged", ({ changed }) => {
+        for (const info of changed) {
+          const known = this.open.get(info.path)?.conversation;
+          if (known === undefined) continue;
+          known.info = { ...info, readOnly: known.info.readOnly };
+          known.take({ type: "info" });
+        }
+      }),
       daemon.on("session/reset", ({ path, reason }) => this.pass(path, { type: "reset", reason })),
       daemon.on("session/busy", ({ session, job }) => {
         for (const { conversation } of this.open.values()) {

@@ -320,6 +320,9 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
       case "notice":
         panel.post({ type: "bar", bar: this.bar(conversation) });
         return;
+      case "info":
+        panel.post({ type: "info", session: conversation.info });
+        return;
       case "summary":
         return;
     }

@@ -30,7 +30,6 @@ export class Page {
   private bar: Bar | null = null;
   private bracketTitle = "";
   private usage: Usage;
-  private branchCount: number | null;
 
   constructor(
     private readonly root: HTMLElement,
@@ -40,7 +39,6 @@ export class Page {
     private opened: Opened,
   ) {
     this.usage = opened.usage;
-    this.branchCount = opened.session.branchCount;
     this.tree = new Tree(
       {
         askRows: (ask, view, at, limit) => this.post({ type: "rows", ask, view, at, limit }),
@@ -110,7 +108,6 @@ export class Page {
     this.head();
     this.drawBars();
     this.tree.start(opened.leafId);
-    this.tree.scroller.focus();
   }
 
   /** Something that the host says. */
@@ -119,7 +116,6 @@ export class Page {
       case "opened":
         this.opened = message.opened;
         this.usage = message.opened.usage;
-        this.branchCount = message.opened.session.branchCount;
         this.head();
         this.drawBars();
         this.tree.refresh(message.opened.leafId);
@@ -163,6 +159,10 @@ export class Page {
         return;
       case "marks":
         this.drawMarks(message.total, message.labels, message.forks);
+        return;
+      case "info":
+        this.opened.session = message.session;
+        this.head();
         return;
       case "keys":
         // From now on keys reach us: until the host knows of the focus, they are the editor's.
@@ -237,10 +237,8 @@ export class Page {
   private head(): void {
     const { session } = this.opened;
     this.title.textContent = plainText(session.name ?? session.firstMessage ?? session.id);
-    this.facts.textContent =
-      this.branchCount === null || this.branchCount < 2
-        ? ""
-        : fill(this.words.branches, this.branchCount);
+    const branches = session.branchCount ?? 0;
+    this.facts.textContent = branches < 2 ? "" : fill(this.words.branches, branches);
     const { tokens, contextWindow, due } = this.usage;
     const text = `${shortCount(tokens)}/${shortCount(contextWindow)}`;
     this.meterText.textContent = text;
@@ -366,10 +364,15 @@ export class Page {
         input: input instanceof HTMLInputElement || input instanceof HTMLSelectElement,
       });
     };
+    // Only a page that was given the focus passes it to the tree: it takes none from a draft beside it.
+    const given = (): void => {
+      if (document.hasFocus() && document.activeElement === document.body) this.tree.scroller.focus();
+      tell();
+    };
     document.addEventListener("focusin", tell);
-    window.addEventListener("focus", tell);
+    window.addEventListener("focus", given);
     window.addEventListener("blur", tell);
-    tell();
+    given();
   }
 
   private makeHelp(): HTMLDialogElement {

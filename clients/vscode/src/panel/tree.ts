@@ -7,7 +7,7 @@
 
 import type { LocateAnswer, PanelAction, TreeAnswer, Words } from "../shared/messages";
 import type { Direction, EntryId, Filter, Row, View } from "../shared/protocol";
-import { surroundings } from "../shared/lanes";
+import { surroundings, type Surroundings } from "../shared/lanes";
 import { PAGE, Pages, scrollTo, shown } from "../shared/windowing";
 import { element } from "./dom";
 import { drawRow, rowId } from "./row";
@@ -48,6 +48,8 @@ export interface TreeHost {
   open(row: Row): void;
 }
 
+const NO_SURROUNDINGS: Surroundings = { begins: false, trunkCovered: null };
+
 interface Anchor {
   id: EntryId;
   /** Where the row is to stand, in pixels from the top of the view; null is the middle. */
@@ -64,6 +66,8 @@ export class Tree {
   private asks = 0;
   private readonly pending = new Map<number, { reload: Anchor | null } | { page: number } | "locate">();
   private drawScheduled = false;
+  /** The rows that are elements now, with what they were drawn from: what has not changed is kept. */
+  private drawn = new Map<number, { row: Row; how: string; made: HTMLElement }>();
   private bracketed: ReadonlySet<EntryId> = new Set();
   private leafId: EntryId | null = null;
   leafRow: number | null = null;
@@ -373,6 +377,19 @@ export class Tree {
 
   // --- drawing -------------------------------------------------------------------------------------
 
+  /** Make the canvas hold the drawn rows, in order; elements that are there already stay untouched. */
+  private arrange(): void {
+    const wanted = new Set([...this.drawn.values()].map(({ made }) => made));
+    for (const child of [...this.canvas.children]) {
+      if (!wanted.has(child as HTMLElement)) child.remove();
+    }
+    let next = this.canvas.firstElementChild;
+    for (const made of wanted) {
+      if (made === next) next = next.nextElementSibling;
+      else this.canvas.insertBefore(made, next);
+    }
+  }
+
   private schedule(): void {
     if (this.drawScheduled) return;
     this.drawScheduled = true;
@@ -386,30 +403,34 @@ export class Tree {
   private draw(): void {
     const { scrollTop, clientHeight } = this.scroller;
     const span = shown(scrollTop, clientHeight, ROW_HEIGHT, this.total);
-    const elements: HTMLElement[] = [];
+    const drawn: typeof this.drawn = new Map();
     const { first, rows } = this.pages.around(span);
     const around = surroundings(rows);
     const now = this.now();
+    const minute = Math.floor(now / 60_000);
     const put = (index: number): void => {
       const row = this.pages.at(index);
       if (row === undefined) return;
-      const facts = {
-        index,
-        total: this.total,
-        around: around[index - first] ?? surroundings([row])[0] ?? { begins: false, trunkCovered: null },
-        focused: index === this.focusedIndex,
-        bracketed: this.bracketed.has(row.id),
-        now,
-      };
+      const place = around[index - first] ?? surroundings([row])[0] ?? NO_SURROUNDINGS;
+      const focused = index === this.focusedIndex;
+      const bracketed = this.bracketed.has(row.id);
+      const how = `${place.begins} ${place.trunkCovered} ${focused} ${bracketed} ${this.total} ${minute}`;
+      const before = this.drawn.get(index);
+      if (before?.row === row && before.how === how) {
+        drawn.set(index, before);
+        return;
+      }
+      const facts = { index, total: this.total, around: place, focused, bracketed, now };
       const made = drawRow(row, facts, this.words);
       made.style.transform = `translateY(${index * ROW_HEIGHT}px)`;
-      elements.push(made);
+      drawn.set(index, { row, how, made });
     };
     const focused = this.focusedIndex;
     if (focused !== null && focused < span.first) put(focused);
     for (let index = span.first; index < span.end; index++) put(index);
     if (focused !== null && focused >= span.end) put(focused);
-    this.canvas.replaceChildren(...elements);
+    this.drawn = drawn;
+    this.arrange();
     if (focused !== null && this.pages.at(focused) !== undefined) {
       this.scroller.setAttribute("aria-activedescendant", rowId(focused));
     } else {

@@ -122,6 +122,7 @@ export type ToPage =
   | { type: "bracket"; ids: EntryId[]; title: string }
   | { type: "marks"; total: number; labels: number[]; forks: number[] }
   | { type: "keys"; on: boolean }
+  | { type: "info"; session: SessionInfo }
   | { type: "bar"; bar: Bar | null };
 
 /** The texts of the page, in the person's language; `{0}` is filled in. */

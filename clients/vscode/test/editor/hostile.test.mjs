@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startEditor, until } from "./lib/editor.mjs";
+import { manyEntries } from "./lib/many.mjs";
 import { REPOSITORY, makeWorld } from "./lib/world.mjs";
 
 const world = makeWorld();
@@ -44,20 +45,7 @@ before(async () => {
     { type: "session_info", id: "n", parentId: "e9", timestamp: time, name: "<b>evil</b>\u202e$(trash)" },
     { type: "label", id: "l", parentId: "n", timestamp: time, targetId: "e0", label: "<i>\u202elabel" },
   ]);
-  // Ten thousand entries, two hundred forks.
-  const many = [];
-  let tip = null;
-  for (let at = 0; at < 9600; at++) {
-    const role = at % 4 === 0 ? "user" : "assistant";
-    const content = role === "user" ? `question ${at}` : [{ type: "text", text: `answer ${at}` }];
-    many.push({ type: "message", id: `m${at}`, parentId: tip, timestamp: time, message: { role, content, timestamp: 1 } });
-    if (at % 48 === 0) {
-      many.push({ type: "message", id: `f${at}`, parentId: `m${at}`, timestamp: time, message: { role: "assistant", content: [{ type: "text", text: "another way" }], timestamp: 1 } });
-      many.push({ type: "message", id: `g${at}`, parentId: `f${at}`, timestamp: time, message: { role: "user", content: "no", timestamp: 1 } });
-    }
-    tip = `m${at}`;
-  }
-  world.session("many", [{ ...header, id: "5e550000-0000-4000-8000-0000000000bb" }, ...many]);
+  world.session("many", [{ ...header, id: "5e550000-0000-4000-8000-0000000000bb" }, ...manyEntries()]);
   editor = await startEditor(world, { name: "hostile" });
   const sessions = await editor.showSessions();
   await sessions.filter({ hasText: "CSV importer" }).first().waitFor();

@@ -67,7 +67,11 @@ step("a draft survives a reload, and saving it sends nothing", async () => {
   await editor.page.locator(".monaco-editor .view-lines").last().click();
   await editor.page.keyboard.type("First words");
   await press("Control+S");
-  await editor.page.reload();
+  await until("it is saved", async () =>
+    (await editor.page.locator(".tab.active.dirty").count()) === 0);
+  const reloaded = editor.page.waitForEvent("load");
+  await editor.command("Developer: Reload Window");
+  await reloaded;
   await editor.page.locator(".monaco-workbench .part.activitybar").waitFor();
   await codeLens("Store only").waitFor();
   await until("its text is there", async () =>
@@ -110,8 +114,11 @@ step("a branch that another program makes is offered: Follow", async () => {
 });
 
 step("a session is renamed from its menu", async () => {
-  await editor.sessions.filter({ hasText: "Fresh start" }).first().click({ button: "right" });
-  await editor.page.locator(".monaco-menu .action-label").filter({ hasText: "Rename Session" }).click();
+  const input = editor.quick.locator("input.input");
+  await editor.sessionMenu("Fresh start", "Rename Session", async () => {
+    await input.waitFor({ state: "visible", timeout: 3000 });
+    return (await input.inputValue()) === "Fresh start";
+  });
   await editor.fill("Second name");
   await editor.sessions.filter({ hasText: "Second name" }).first().waitFor();
   assert.equal(entries(file).at(-1).name, "Second name");
@@ -130,8 +137,11 @@ step("Switch Branch finds a message by its words and goes there", async () => {
 });
 
 step("a session is moved to the trash after a question", async () => {
-  await editor.sessions.filter({ hasText: "from outside" }).first().click({ button: "right" });
-  await editor.page.locator(".monaco-menu .action-label").filter({ hasText: "Move Session to Trash" }).click();
+  const question = editor.page.locator(".monaco-dialog-box").filter({ hasText: "from outside" });
+  await editor.sessionMenu("from outside", "Move Session to Trash", async () => {
+    await question.waitFor({ timeout: 3000 });
+    return true;
+  });
   await editor.page.locator(".monaco-dialog-box button, .monaco-dialog-box .monaco-button").filter({ hasText: "Move to Trash" }).click();
   await editor.sessions.filter({ hasText: "from outside" }).first().waitFor({ state: "detached" });
   assert.ok(!existsSync(world.path("agent/sessions/--project--/other.jsonl")));

