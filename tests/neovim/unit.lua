@@ -21,7 +21,7 @@ end
 
 local text = require('branchline.text')
 local rows = require('branchline.rows')
-local tree = require('branchline.tree')
+local draw = require('branchline.tree_draw')
 
 local documentation = table.concat(vim.fn.readfile(plugin .. '/doc/branchline.txt'), '\n')
 
@@ -138,7 +138,7 @@ test('the pieces of an update make the new lines, whatever changed', function()
     end
     local hunks = diff(ids(old), ids(new), { result_type = 'indices' })
     local lines = vim.list_slice(old)
-    for _, piece in ipairs(tree.pieces(old, new, hunks, 3)) do
+    for _, piece in ipairs(draw.pieces(old, new, hunks, 3)) do
       for _ = 1, piece.old_count do
         table.remove(lines, piece.first)
       end
