@@ -41,6 +41,8 @@ export function leavingTitle(name: string, plan: SwitchPlan): string {
 type Choice = vscode.QuickPickItem & { choice: "go" | "summary" | "focus" | "show" | "write" };
 
 export class Moves {
+  private asking = false;
+
   constructor(
     private readonly daemon: Daemon,
     private readonly conversations: Conversations,
@@ -105,6 +107,9 @@ export class Moves {
     items: Choice[],
     ids: readonly EntryId[],
   ): Promise<Choice["choice"] | undefined> {
+    // A key that was pressed twice asks once.
+    if (this.asking) return undefined;
+    this.asking = true;
     const pick = vscode.window.createQuickPick<Choice>();
     pick.title = title;
     pick.items = items;
@@ -126,6 +131,7 @@ export class Moves {
         pick.show();
       });
     } finally {
+      this.asking = false;
       pick.dispose();
       this.panels.postTo(conversation, { type: "bracket", ids: [], title: "" });
     }

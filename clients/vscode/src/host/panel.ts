@@ -5,7 +5,6 @@
  * loads nothing but its own script and style.
  */
 
-import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import {
   readToHost,
@@ -18,6 +17,7 @@ import type { EntryId } from "../shared/protocol";
 import type { Conversation, Conversations, News } from "./conversation";
 import { DaemonGone, type Daemon } from "./daemon";
 import { explain, kindOf, showError } from "./errors";
+import { failureHtml, panelHtml } from "./panelHtml";
 import { keyHelp, words } from "./words";
 
 export const PANEL = "branchline.conversation";
@@ -145,7 +145,7 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
       } else void this.take(panel, message);
     });
     webviewPanel.onDidChangeViewState(() => this.viewState(panel));
-    webview.html = this.html(webview);
+    webview.html = panelHtml(webview, this.context.extensionUri);
     const follow = (conversation: Conversation): void => {
       panel.conversation = conversation;
       subscriptions.push(conversation.onNews((news) => this.pass(panel, conversation, news)));
@@ -163,7 +163,7 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
           (conversation) => {
             again.dispose();
             pageReady = false;
-            webview.html = this.html(webview);
+            webview.html = panelHtml(webview, this.context.extensionUri);
             follow(conversation);
           },
           (second: unknown) => this.showFailure(webview, second),
@@ -378,54 +378,8 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
     for (const panel of this.panels) if (panel.conversation === conversation) panel.post(message);
   }
 
-  // --- the page ------------------------------------------------------------------------------------
-
-  private html(webview: vscode.Webview): string {
-    const nonce = randomBytes(16).toString("base64");
-    const uri = (...path: string[]): string =>
-      webview.asWebviewUri(vscode.Uri.joinPath(this.context.extensionUri, ...path)).toString();
-    const policy = [
-      "default-src 'none'",
-      `script-src 'nonce-${nonce}'`,
-      `style-src ${webview.cspSource}`,
-      "img-src data:",
-    ].join("; ");
-    return `<!DOCTYPE html>
-<html lang="${vscode.env.language}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width">
-<title>Branchline</title>
-<link rel="stylesheet" href="${uri("media", "panel.css")}">
-</head>
-<body data-vscode-context='{"preventDefaultContextMenuItems": true}'>
-<div id="page"></div>
-<script nonce="${nonce}" src="${uri("dist", "panel.js")}"></script>
-</body>
-</html>`;
-  }
-
   private showFailure(webview: vscode.Webview, error: unknown): void {
-    const text = explain(error)?.text ?? "";
-    const policy = `default-src 'none'; style-src ${webview.cspSource}`;
-    const uri = webview
-      .asWebviewUri(vscode.Uri.joinPath(this.context.extensionUri, "media", "panel.css"))
-      .toString();
-    webview.html = `<!DOCTYPE html>
-<html lang="${vscode.env.language}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<title>Branchline</title>
-<link rel="stylesheet" href="${uri}">
-</head>
-<body><main><div class="bar notice" role="alert"><span>${escapeHtml(text)}</span></div></main></body>
-</html>`;
+    webview.html = failureHtml(webview, this.context.extensionUri, explain(error)?.text ?? "");
     void showError(error);
   }
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

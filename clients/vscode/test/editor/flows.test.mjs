@@ -99,6 +99,8 @@ step("a folded branch is picked by keyboard alone and one just goes there", asyn
   assert.ok((await editor.panel.locator(".row.bracketed").count()) > 0, "what is left is bracketed");
   assert.equal(entries(file).length, size, "asking writes nothing");
   await editor.picture("switch");
+  await until("the question has the focus", () =>
+    editor.quick.locator("input.input").evaluate((input) => input === document.activeElement));
   await press("Enter");
   await until("a move is in the file", () => entries(file).length > size);
   await until("the leaf is elsewhere on screen", async () => !(await editor.leaf.innerText()).includes("Done. The batch"));

@@ -10,6 +10,7 @@ import { backOff, DaemonGone, type Daemon } from "../../src/host/daemon";
 import { explain, kindOf, showError } from "../../src/host/errors";
 import { piArgument } from "../../src/host/messages";
 import { compactionTitle, leavingTitle, writerName } from "../../src/host/moves";
+import { escapeHtml } from "../../src/host/panelHtml";
 import { pointItems } from "../../src/host/pickers";
 import { arrange, describeSession, sessionTitle, type Node } from "../../src/host/sessionsView";
 import { daemonSettings } from "../../src/host/settings";
@@ -205,6 +206,10 @@ describe("plans", () => {
     expect(writerName({ kind: "offline", model: null, host: null })).toBe("by rules, offline");
     expect(writerName(null)).toBe("nobody can write it");
   });
+});
+
+it("an error's text is no HTML", () => {
+  expect(escapeHtml(`<a href="x">&'`)).toBe("&#60;a href=&#34;x&#34;&#62;&#38;&#39;");
 });
 
 it("a message to Pi is never read as an option or a file", () => {
