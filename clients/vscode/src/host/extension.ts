@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { commandTable, openPanel, registerCommands } from "./commands";
+import { Consent } from "./consent";
 import { Conversations } from "./conversation";
 import { DaemonClient } from "./daemon";
 import { DraftButtons, Drafts, PROMPT_ENDING, SUMMARY_ENDING } from "./drafts";
@@ -31,8 +32,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const sessions = new SessionsView(daemon);
   const drafts = new Drafts(join(storage, "drafts"));
   const buttons = new DraftButtons(drafts);
-  const moves = new Moves(daemon, conversations, panels, drafts, buttons);
-  const messages = new Messages(daemon, drafts, moves, openPanel);
+  const consent = new Consent(daemon, context.globalState);
+  const moves = new Moves(daemon, conversations, panels, drafts, buttons, consent);
+  const messages = new Messages(daemon, drafts, moves, consent, openPanel);
   const entries = new EntryDocuments(daemon);
   const parts = {
     context,

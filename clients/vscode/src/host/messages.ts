@@ -1,6 +1,7 @@
 /** Sending a message draft: to the model, to Pi, or only into the file. Nothing else ever sends one. */
 
 import * as vscode from "vscode";
+import type { Consent } from "./consent";
 import type { Conversation } from "./conversation";
 import type { Daemon } from "./daemon";
 import type { Draft, Drafts } from "./drafts";
@@ -30,6 +31,7 @@ export class Messages {
     private readonly daemon: Daemon,
     private readonly drafts: Drafts,
     private readonly moves: Moves,
+    private readonly consent: Consent,
     private readonly reveal: (path: string) => Promise<void>,
   ) {}
 
@@ -80,6 +82,7 @@ export class Messages {
     if (what === null) return;
     const { draft, text } = what;
     await this.moves.with(draft.session, async (conversation) => {
+      if (!(await this.consent.forPrompt(conversation))) return;
       if (!(await this.atItsPlace(conversation, draft))) return;
       await this.reveal(draft.session);
       const answer = conversation.follow(

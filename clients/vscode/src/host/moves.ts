@@ -7,6 +7,7 @@
 import * as vscode from "vscode";
 import { plainText, shortCount } from "../shared/format";
 import type { CompactPlan, EditorContent, EntryId, SwitchPlan, Writer } from "../shared/protocol";
+import type { Consent } from "./consent";
 import type { Conversation, Conversations } from "./conversation";
 import type { Daemon } from "./daemon";
 import { kindOf, showError, type Step } from "./errors";
@@ -49,6 +50,7 @@ export class Moves {
     private readonly panels: Panels,
     private readonly drafts: Drafts,
     private readonly buttons: DraftButtons,
+    private readonly consent: Consent,
   ) {}
 
   /** Go to an entry: at once where nothing is left behind, else after one question. */
@@ -260,6 +262,11 @@ export class Moves {
   ): Promise<void> {
     const draft = await this.drafts.of(document.uri);
     if (draft === null || draft.kind === "message") return;
+    if (summarizer !== "offline" && !(await this.consent.forSummary(draft.session))) {
+      this.buttons.writing(document.uri, false);
+      await this.drafts.close(document.uri);
+      return;
+    }
     this.buttons.writing(document.uri, true);
     let edits = this.drafts.setText(document, "");
     const listening = conversation.onNews((news) => {
