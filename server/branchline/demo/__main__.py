@@ -194,6 +194,10 @@ def main() -> int:
     except (Surprise, DaemonError, DaemonGone) as error:
         print(f"\nThe demo failed: {error}\nThe daemon's log is {log}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # The reader (head, a pager) has seen enough; keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     say_what_is_next(path, len(before))
     return 0
 
