@@ -27,7 +27,8 @@ from branchline.wire.hello import GOODBYE, NoDaemon, call, without_keys
 START_SECONDS = 20.0
 """How long a daemon may take to start; it takes less than one."""
 
-_STARTS = 3
+_STARTS = 10
+"""How often one is started: others may have come and gone before us, and it with them."""
 _WATCH_SECONDS = 1.0
 _CHUNK_BYTES = 256 * 1024
 
