@@ -23,6 +23,11 @@ DEADLINE: Final = 30.0
 """Seconds that a test may take; more means that it is stuck."""
 
 
+SECRET: Final = "0123456789abcdef"
+KEY: Final = f"sk-test-{SECRET}"
+"""The key of the tests, and what of it may be found nowhere."""
+
+
 class Then(Enum):
     """What a server does besides sending."""
 

@@ -226,6 +226,11 @@ ZERO_USAGE: Final[Mapping[str, Any]] = {
 """The usage of an assistant message that reported none. Pi's totals need it to be there."""
 
 
+def zero_usage() -> dict[str, Any]:
+    """A `ZERO_USAGE` of one's own, to be filled or stored."""
+    return {**ZERO_USAGE, "cost": dict(ZERO_USAGE["cost"])}
+
+
 def kind_of(entry: Entry) -> Kind:
     """The kind of a decoded entry."""
     match entry.get("type"):

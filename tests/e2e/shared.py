@@ -14,9 +14,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from branchline.demo.client import Client
+from branchline.demo.client import Client, DaemonError
 from branchline.wire.daemon_socket import DaemonPlace, daemon_place, take_lock
 from branchline.wire.hello import call
+from tests.e2e.world import user
 from tests.unit.short_folder import short_folder
 from tests.unit.wire_client import DEADLINE
 
@@ -123,6 +124,23 @@ class SharedDaemon:
             os.kill(found["pid"], number)
         if self.place.folder.exists():
             wait_until(self.is_free)
+
+
+def append_each(client: Client, path: Path, leaf: str, number: int, count: int) -> list[str]:
+    """Append below the leaf that one knows, and again where it was another meanwhile."""
+    made: list[str] = []
+    while len(made) < count:
+        entries = [user(f"{number}: {len(made)}")]
+        params = {"session": str(path), "entries": entries, "expectedLeafId": leaf}
+        try:
+            leaf = client.request("session/append", params)["leafId"]
+        except DaemonError as error:
+            if error.code != 4004:
+                raise
+            leaf = error.data["leafId"]
+        else:
+            made.append(leaf)
+    return made
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = DEADLINE) -> None:

@@ -9,6 +9,8 @@ import pytest
 from tests.e2e.editor import CONVERSATION, GOOD, KEEP, KINDS, asks, begin, editor, session
 from tests.e2e.world import lines_of
 from tests.model_server import (
+    KEY,
+    SECRET,
     Answer,
     Then,
     calls_tool,
@@ -26,8 +28,6 @@ from tests.model_server import (
 from tests.unit.wire_client import DEADLINE, notification
 
 Json = Any
-SECRET = "0123456789abcdef"
-KEY = f"sk-test-{SECRET}"
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from branchline.demo.client import Client, DaemonError
-from tests.e2e.shared import SharedDaemon
-from tests.e2e.world import lines_of, user
+from branchline.demo.client import Client
+from tests.e2e.shared import SharedDaemon, append_each
+from tests.e2e.world import lines_of
 
 CLIENTS = 8
 EACH = 250
@@ -23,30 +23,13 @@ def path(copy_session: Callable[..., Path]) -> Path:
     return copy_session("60-two-writers")
 
 
-def append_each(client: Client, path: Path, leaf: str, number: int) -> list[str]:
-    """Append below the leaf that one knows, and again where it was another meanwhile."""
-    made: list[str] = []
-    while len(made) < EACH:
-        entries = [user(f"{number}: {len(made)}")]
-        params = {"session": str(path), "entries": entries, "expectedLeafId": leaf}
-        try:
-            leaf = client.request("session/append", params)["leafId"]
-        except DaemonError as error:
-            if error.code != 4004:
-                raise
-            leaf = error.data["leafId"]
-        else:
-            made.append(leaf)
-    return made
-
-
 def test_eight_clients_make_one_chain(shared: SharedDaemon, path: Path) -> None:
     clients = [shared.connect(FLUSH, seconds=SECONDS) for _ in range(CLIENTS)]
     for client in clients:
         client.request("session/open", {"session": str(path)})
 
     def work(number: int) -> list[str]:
-        return append_each(clients[number], path, "a0000004", number)
+        return append_each(clients[number], path, "a0000004", number, EACH)
 
     with ThreadPoolExecutor(CLIENTS) as pool:
         made = list(pool.map(work, range(CLIENTS)))

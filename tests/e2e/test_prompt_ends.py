@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.editor import Editor, editor, session
+from tests.e2e.editor import CANCEL_SECONDS, Editor, editor, session
 from tests.e2e.prompts import (
     HALF,
     NO_COST,
@@ -24,6 +24,8 @@ from tests.e2e.prompts import (
 )
 from tests.e2e.world import SLACK, lines_of, user
 from tests.model_server import (
+    KEY,
+    SECRET,
     USAGE,
     Answer,
     Then,
@@ -43,10 +45,6 @@ from tests.model_server import (
 from tests.unit.wire_client import DEADLINE, notification
 
 Json = Any
-CANCEL_SECONDS = 0.5
-"""The promise: a cancelled request is answered by then."""
-SECRET = "0123456789abcdef"
-KEY = f"sk-test-{SECRET}"
 MARK = "MARK-OF-THE-SERVER"
 
 

@@ -10,10 +10,9 @@ import pytest
 
 from tests.e2e.conftest import SERVE
 from tests.e2e.world import RawDaemon, add_bytes, foreign, raw_daemon, record, strict, user
+from tests.model_server import KEY, SECRET
 from tests.unit.wire_client import DEADLINE, notification, request
 
-SECRET = "0123456789abcdef"
-KEY = f"sk-test-{SECRET}"
 PRIVATE = f"private words {SECRET}"
 SETTINGS: dict[str, Any] = {
     "summarizer": {"use": "openai", "baseUrl": "http://127.0.0.1:9/v1", "model": "m"},

@@ -13,10 +13,9 @@ from tests.e2e.editor import CONVERSATION, GOOD, KEEP, Editor, asks, begin, gate
 from tests.e2e.shared import CONNECT, SharedDaemon, wait_until
 from tests.e2e.talk import SAMPLE, Talk, write_session
 from tests.e2e.world import RawDaemon, raw_daemon
-from tests.model_server import model_server, says
+from tests.model_server import SECRET, model_server, says
 
 Json = Any
-SECRET = "0123456789abcdef"
 
 
 @pytest.fixture

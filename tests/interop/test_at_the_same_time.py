@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from branchline.demo.client import Client, DaemonError
+from branchline.demo.client import Client
 from tests.e2e.conftest import CASES, SERVE, isolated
-from tests.e2e.shared import SharedDaemon, place_for_daemon
+from tests.e2e.shared import SharedDaemon, append_each, place_for_daemon
 from tests.e2e.world import lines_of, user
 from tests.interop.pi_process import PI_1_6, Pi, Version
 
@@ -66,7 +66,7 @@ def test_a_pi_and_four_clients(
     pi.open(path)
 
     def ours(number: int) -> list[str]:
-        return append_each(clients[number], path, number)
+        return append_each(clients[number], path, "a0000004", number, EACH)
 
     def theirs() -> list[str]:
         said = [{"role": "user", "content": f"Pi: {n}", "timestamp": n} for n in range(THEIRS)]
@@ -88,22 +88,6 @@ def test_a_pi_and_four_clients(
     assert len(revisions) == 1
     pi.open(path)
     assert set(pi.look()["ids"]) == {f"a000000{n}" for n in range(1, 5)} | added.keys()
-
-
-def append_each(client: Client, path: Path, number: int) -> list[str]:
-    leaf, made = "a0000004", list[str]()
-    while len(made) < EACH:
-        entries = [user(f"{number}: {len(made)}")]
-        try:
-            answer = ask(client, "append", path, entries=entries, expectedLeafId=leaf)
-        except DaemonError as error:
-            if error.code != 4004:
-                raise
-            leaf = error.data["leafId"]
-        else:
-            leaf = answer["leafId"]
-            made.append(leaf)
-    return made
 
 
 def assert_one_chain(

@@ -23,6 +23,8 @@ from branchline.summaries.writer import SummaryRequest, WrittenSummary
 from tests.model_server import (
     DEADLINE,
     DONE,
+    KEY,
+    SECRET,
     USAGE,
     Answer,
     ScriptedServer,
@@ -41,8 +43,6 @@ from tests.model_server import (
     streams,
 )
 
-SECRET = "0123456789abcdef"
-KEY = f"sk-test-{SECRET}"
 PRIVATE = "the private words of a user"
 GOOD = "## Goal\nmake it fast\n\n## Next Steps\n1. measure"
 OVERFLOW = "This model's maximum context length is 8192 tokens, you asked for 9000."

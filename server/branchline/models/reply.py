@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from branchline.entries import ZERO_USAGE, blocks, text_of
+from branchline.entries import blocks, text_of, zero_usage
 from branchline.models.reasoning import Reasoning
 from branchline.models.refusal import Refusal, error_refusal
 
@@ -166,8 +166,7 @@ def usage_of(reported: Any) -> dict[str, Any] | None:
     if prompt + output == 0:
         return None
     return {
-        **ZERO_USAGE,
-        "cost": dict(ZERO_USAGE["cost"]),
+        **zero_usage(),
         "input": prompt - cached,
         "output": output,
         "cacheRead": cached,

@@ -9,7 +9,7 @@ The index grows on the event loop only. Disk work runs in worker threads. Nothin
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -215,6 +215,11 @@ class FollowedSession(SessionView):
             await self._scan_again(verify_up_to=file.size)
 
     # --- telling -----------------------------------------------------------------------------
+
+    def tell_all(self, method: str, params: Mapping[str, Any]) -> None:
+        """Tell everybody who has the session open the same."""
+        for client in list(self.subscribers):
+            client.notify(method, params)
 
     def _tell(
         self,

@@ -81,8 +81,7 @@ class Job:
         """Pass on a piece of text as it is written."""
         self._written[part] = self._written.get(part, 0) + len(delta)
         news = {"session": self.session.header.id, "jobId": self.id, "part": part, "delta": delta}
-        for client in list(self.session.subscribers):
-            client.notify("session/summaryText", news)
+        self.session.tell_all("session/summaryText", news)
         if self.kind == "prompt":
             return  # how much of the answer there is nobody knows
         share = sum(min(one, _TYPICAL_CHARACTERS) for one in self._written.values())
@@ -95,8 +94,7 @@ class Job:
     def answered(self, delta: str) -> None:
         """Pass on a piece of the answer to a prompt."""
         news = {"session": self.session.header.id, "jobId": self.id, "delta": delta}
-        for client in list(self.session.subscribers):
-            client.notify("session/messageText", news)
+        self.session.tell_all("session/messageText", news)
 
     def begin(self, client: Client, token: Token | None) -> None:
         """Tell everybody that the work begins."""
@@ -117,8 +115,7 @@ class Job:
         if self._progress is not None:
             self._progress.end()
         self.ended.set()
-        for client in list(self.session.subscribers):
-            client.notify("session/busy", {"session": self.session.header.id, "job": None})
+        self.session.tell_all("session/busy", {"session": self.session.header.id, "job": None})
 
 
 class Jobs:

@@ -13,7 +13,6 @@ from branchline.entries import (
     ENTRY_TYPES,
     MOVE_RECORD,
     NO_ORIGIN,
-    ZERO_USAGE,
     Entry,
     Kind,
     content_of,
@@ -21,6 +20,7 @@ from branchline.entries import (
     move_record,
     summary_of,
     tool_calls,
+    zero_usage,
 )
 from branchline.errors import InvalidEntry
 from branchline.log.format import milliseconds, new_id, now
@@ -102,9 +102,8 @@ class EntryFactory:
         It has the time of the record before it, which is how it is seen later that both were one
         write (see `tree.undo`).
         """
-        timestamp = self._timestamp
-        for entry in self.made.values():
-            timestamp = entry["timestamp"]
+        before = next(reversed(self.made.values()), None)
+        timestamp = self._timestamp if before is None else before["timestamp"]
         self._take(move_record(new_id(self._known), target_id, timestamp))
 
     def _take(self, entry: Entry) -> Entry:
@@ -246,7 +245,7 @@ def _completed_message(message: Entry, where: str) -> Entry:
     if role == "assistant":
         _check(f"{where}usage", message.get("usage"), (dict, type(None)), given=True)
         if message.get("usage") is None:
-            completed["usage"] = dict(ZERO_USAGE)
+            completed["usage"] = zero_usage()
     sent = message.get("timestamp")
     if isinstance(sent, bool) or not isinstance(sent, (int, float)) or sent < 0:
         completed["timestamp"] = round(time.time() * 1000)

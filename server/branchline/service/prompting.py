@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import anyio
 
 from branchline.absent import ABSENT, Absent
-from branchline.entries import BOOKKEEPING, ZERO_USAGE, Entry, Kind
+from branchline.entries import BOOKKEEPING, Entry, Kind, zero_usage
 from branchline.errors import BranchlineError, Cancelled, InvalidParams, PromptFailed
 from branchline.log.format import new_id
 from branchline.models.completions import CompletionFailed, ModelServer
@@ -239,7 +239,7 @@ class _Exchange:
         take_back: bool = False,
     ) -> Prompted:
         """Append the answer below its question; a leaf that was moved elsewhere stays there."""
-        usage = reply.usage or {**ZERO_USAGE, "cost": dict(ZERO_USAGE["cost"])}
+        usage = reply.usage or zero_usage()
         message: Entry = {
             "role": "assistant",
             "content": _content(reply),

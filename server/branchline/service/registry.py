@@ -186,8 +186,7 @@ class Registry:
         session.close()
         if reason is not None:
             reset = {"session": session.header.id, "path": str(session.path), "reason": reason}
-            for client in list(session.subscribers):
-                client.notify("session/reset", reset)
+            session.tell_all("session/reset", reset)
 
     async def trash(self, client: Client, named: str) -> str | None:
         """Move a session's file to the system trash; give its path, or None if it had none yet.
