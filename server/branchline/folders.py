@@ -29,6 +29,16 @@ def state_dir(environment: Mapping[str, str]) -> Path:
     return _base(environment, "XDG_STATE_HOME", "~/.local/state") / "branchline"
 
 
+def cache_dir(environment: Mapping[str, str]) -> Path:
+    """The folder of what can be made again from the session files. It need not exist."""
+    return _base(environment, "XDG_CACHE_HOME", "~/.cache") / "branchline"
+
+
+def catalogue_file(environment: Mapping[str, str]) -> Path:
+    """The database of the catalogue. It need not exist."""
+    return cache_dir(environment) / "catalogue.db"
+
+
 def expand(path: str, environment: Mapping[str, str]) -> Path:
     """The path with a leading ``~`` replaced by the home folder, as Pi does."""
     if path == "~" or path.startswith("~/"):

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from branchline.catalogue.database import Database
+from branchline.catalogue.listing import Listing
 from branchline.errors import InvalidParams
-from branchline.log.listing import Listing, message_time
+from branchline.log.info import message_time
 from branchline.log.scan import VERIFIED_BYTES
 from branchline.service.listing import Wanted, select
 from tests.unit.helpers import entry, message
@@ -27,8 +29,12 @@ TEXT = [{"type": "text", "text": "x"}]
 LATER = "2026-05-06T07:08:09.123Z"
 
 
+def listing_of(folder: Path) -> Listing:
+    return Listing(Database(folder / "cache" / "catalogue.db"), folder / "locks")
+
+
 def info_of(path: Path) -> dict[str, Any]:
-    found = Listing(path.parent / "locks").info(path)
+    found = listing_of(path.parent).info(str(path))
     assert found is not None
     return found
 
@@ -90,11 +96,11 @@ def test_a_newer_version_is_read_only(tmp_path: Path, version: int, read_only: b
 
 @pytest.mark.parametrize("content", [b"", b"hello\n", text_of_file(user("a"))])
 def test_what_is_no_session_is_not_listed(tmp_path: Path, content: bytes) -> None:
-    assert Listing(tmp_path).info(write(tmp_path, content)) is None
+    assert listing_of(tmp_path).info(str(write(tmp_path, content))) is None
 
 
 def test_what_is_gone_is_not_listed(tmp_path: Path) -> None:
-    assert Listing(tmp_path).info(tmp_path / "gone.jsonl") is None
+    assert listing_of(tmp_path).info(str(tmp_path / "gone.jsonl")) is None
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root can read everything")
@@ -110,17 +116,17 @@ def test_one_bad_file_hides_no_other(tmp_path: Path) -> None:
     (tmp_path / "folder.jsonl").mkdir()
     (tmp_path / "dangling.jsonl").symlink_to("nowhere")
     good = write(tmp_path, text_of_file(header()))
-    infos = Listing(tmp_path / "locks").infos(sorted(tmp_path.iterdir()))
+    infos = listing_of(tmp_path).infos(sorted(map(str, tmp_path.iterdir())))
     assert [info["path"] for info in infos] == [str(good)]
 
 
 def test_an_info_is_read_anew_when_the_file_changes(tmp_path: Path) -> None:
     path = write(tmp_path, text_of_file(header(), user("a")))
-    listing = Listing(tmp_path / "locks")
-    first = listing.info(path)
-    assert listing.info(path) is first
+    listing = listing_of(tmp_path)
+    first = listing.info(str(path))
+    assert listing.info(str(path)) is first
     path.write_bytes(text_of_file(header(), user("a"), user("b", "a")))
-    changed = listing.info(path)
+    changed = listing.info(str(path))
     assert changed is not None
     assert changed["entryCount"] == 2
 
@@ -148,7 +154,7 @@ def test_of_a_large_file_head_and_tail_are_read(tmp_path: Path) -> None:
 
 def test_a_large_file_without_a_header_is_not_listed(tmp_path: Path) -> None:
     path = write(tmp_path, b"x" * (VERIFIED_BYTES + 1))
-    assert Listing(tmp_path / "locks").info(path) is None
+    assert listing_of(tmp_path).info(str(path)) is None
 
 
 @pytest.mark.parametrize(
@@ -163,12 +169,12 @@ def test_a_large_file_without_a_header_is_not_listed(tmp_path: Path) -> None:
     ],
 )
 def test_the_id_in_a_file_s_header(tmp_path: Path, content: bytes, session_id: str | None) -> None:
-    listing = Listing(tmp_path / "locks")
+    listing = listing_of(tmp_path)
     path = write(tmp_path, content)
-    assert listing.session_id(path) == session_id
-    listing.info(path)
-    assert listing.session_id(path) == session_id
-    assert listing.session_id(tmp_path / "gone") is None
+    assert listing.session_id(str(path)) == session_id
+    listing.info(str(path))
+    assert listing.session_id(str(path)) == session_id
+    assert listing.session_id(str(tmp_path / "gone")) is None
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ def busy_sign(
             on_answer(params["delta"])
         elif method == "session/summaryText" and sign is not None:
             sign.write(params["part"], params["delta"])
+        elif method == "session/indexing" and sign is not None:
+            sign.measure("Indexing sessions", params["bytes"], params["ofBytes"])
 
     service.hear = hear
     try:
@@ -68,6 +70,10 @@ class _Sign:
         """Show a piece of a summary. May be called in any thread."""
         self._texts[part] = self._texts.get(part, "") + delta
         self._bar.update(self._task, description="Writing; Ctrl-C cancels")
+
+    def measure(self, doing: str, done: int, total: int) -> None:
+        """Show how far something is. May be called in any thread."""
+        self._bar.update(self._task, description=doing, completed=done, total=total)
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
         from rich.text import Text

@@ -1,4 +1,4 @@
-"""Commands that look: list, tree, show, context, branches, stats, check."""
+"""Commands that look: list, search, tree, show, context, branches, stats, check."""
 
 import sys
 from typing import Any, Final
@@ -69,6 +69,62 @@ def list_sessions(
         say(f"No sessions{where}")
     elif result["nextCursor"]:
         say(f"{result['total'] - limit} more: use --limit")
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@click.option("--all", "everywhere", is_flag=True, help="In all folders, not only in this one.")
+@click.option(
+    "--each",
+    default=3,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="At most so many hits of one session.",
+)
+@click.option(
+    "--limit",
+    default=30,
+    show_default=True,
+    type=click.IntRange(1, 10_000),
+    help="At most so many hits.",
+)
+@as_json_option
+@reports_errors
+def search(query: tuple[str, ...], everywhere: bool, each: int, limit: int, as_json: bool) -> None:
+    """Find what was said in the sessions of this folder. All words of QUERY must occur.
+
+    "a phrase" and begin* are words, too; -word must not occur. role:user, tool:bash,
+    file:src/parser.py, before:2026-05, after:2026-05-31 and in:folder narrow it down.
+
+    \b
+    Examples:
+      branchline search parser unicode
+      branchline search --all file:src/parser.py
+      branchline search '"too many open files"' role:tool
+    """
+    from branchline.terminal.hits import draw_hits
+
+    result = ask(
+        "session/search",
+        query=" ".join(query),
+        scope="all" if everywhere else "workspace",
+        per_session=each,
+        limit=limit,
+        wait=True,
+    )
+    if as_json:
+        print_json(result)
+        return
+    color = sys.stdout.isatty()
+    for line in draw_hits(result["hits"], width=width(), color=color):
+        click.echo(line, color=color)
+    if not result["hits"]:
+        where = "" if everywhere else " in this folder; --all searches all folders"
+        say(f"Nothing found{where}")
+    elif result["nextCursor"]:
+        say("There is more: use --limit, or narrow it down")
+    if result["indexing"] is not None:
+        say("Some sessions could not be indexed: the disk refused")
 
 
 @click.command()
@@ -289,4 +345,4 @@ def _say_warnings(warnings: list[dict[str, Any]]) -> None:
         say(f"branchline: {warning['message']} ({warning['code']})")
 
 
-COMMANDS: Final = (list_sessions, tree, show, context, branches, stats, check)
+COMMANDS: Final = (list_sessions, search, tree, show, context, branches, stats, check)

@@ -9,6 +9,7 @@ from branchline.handlers.connection import Handler
 
 HANDLERS: dict[str, Handler] = {
     "session/list": sessions.list_sessions,
+    "session/search": sessions.search,
     "session/create": sessions.create,
     "session/open": sessions.open_session,
     "session/close": sessions.close,

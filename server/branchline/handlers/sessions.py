@@ -10,7 +10,7 @@ from branchline import codec
 from branchline.errors import InvalidParams
 from branchline.handlers.connection import Connection
 from branchline.service import fork as forks
-from branchline.service import listing
+from branchline.service import listing, searching
 from branchline.service.session import Session
 from branchline.settings import as_json
 from branchline.wire.method_params import (
@@ -18,6 +18,7 @@ from branchline.wire.method_params import (
     ForkParams,
     ListParams,
     OpenParams,
+    SearchParams,
     SessionParams,
 )
 
@@ -33,6 +34,7 @@ async def list_sessions(connection: Connection, params: ListParams) -> Result:
     service = connection.service
     await service.watcher.tell_of_lists(connection.client)
     infos = await service.registry.infos(connection.client)
+    service.indexing.want_folders(connection.client.roots())
     wanted = listing.Wanted(
         folders=None if params.scope == "all" else connection.client.folders,
         query=params.query or "",
@@ -45,6 +47,19 @@ async def list_sessions(connection: Connection, params: ListParams) -> Result:
         return {"sessions": page.sessions, "total": page.total, "nextCursor": page.next_cursor}
 
     return await to_thread.run_sync(select)
+
+
+async def search(connection: Connection, params: SearchParams) -> Result:
+    """``session/search``."""
+    request = searching.SearchRequest(
+        params.query,
+        params.scope == "all",
+        params.cursor,
+        params.limit,
+        params.per_session,
+        params.wait,
+    )
+    return await searching.search(connection.service, connection.client, request)
 
 
 async def create(connection: Connection, params: CreateParams) -> Result:

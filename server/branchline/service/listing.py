@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from branchline.errors import InvalidParams
-from branchline.log.listing import SessionInfo
+from branchline.log.info import SessionInfo
 from branchline.log.locations import lies_in, same_folder
 
 _SEARCHED: Final = ("name", "firstMessage", "id", "cwd")
@@ -32,13 +32,40 @@ class Page:
     next_cursor: str | None
 
 
+class InFolders:
+    """Whether a session's folder is one of some folders, or lies below one. Ask it for one answer.
+
+    Links are followed once for each folder: sessions are many, their folders few.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._parents = [same_folder(str(folder)) for folder in folders]
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, info: SessionInfo) -> bool:
+        """Whether this session is one of them."""
+        cwd = info["cwd"]
+        if not isinstance(cwd, str):
+            return False
+        if cwd not in self._known:
+            self._known[cwd] = lies_in(same_folder(cwd), self._parents)
+        return self._known[cwd]
+
+
 def select(infos: Sequence[SessionInfo], wanted: Wanted, cursor: str | None, limit: int) -> Page:
     """The page of wanted sessions behind ``cursor`` (None: the first).
 
     A cursor names the last session of the page before, so that what was added meanwhile does not
     shift the pages. Raises `InvalidParams` for a cursor that no page gave.
     """
-    shown = [info for info in infos if _is_wanted(info, wanted)]
+    words = wanted.query.casefold().split()
+    shown = [
+        info
+        for info in infos
+        if (info["name"] or not wanted.named) and (not words or _has_words(info, words))
+    ]
+    if wanted.folders is not None:
+        shown = list(filter(InFolders(wanted.folders), shown))
     shown.sort(key=_age, reverse=True)
     if wanted.threaded:
         shown = _thread(shown)
@@ -52,15 +79,7 @@ def select(infos: Sequence[SessionInfo], wanted: Wanted, cursor: str | None, lim
     return Page(page, len(shown), _cursor(end, page[-1]) if end < len(shown) else None)
 
 
-def _is_wanted(info: SessionInfo, wanted: Wanted) -> bool:
-    if wanted.named and not info["name"]:
-        return False
-    if wanted.folders is not None:
-        cwd = info["cwd"]
-        parents = [same_folder(str(folder)) for folder in wanted.folders]
-        if not isinstance(cwd, str) or not lies_in(same_folder(cwd), parents):
-            return False
-    words = wanted.query.casefold().split()
+def _has_words(info: SessionInfo, words: list[str]) -> bool:
     text = "\n".join(str(info[key]) for key in _SEARCHED if info[key]).casefold()
     return all(word in text for word in words)
 

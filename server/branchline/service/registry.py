@@ -18,6 +18,8 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
+from branchline.catalogue.database import Database
+from branchline.catalogue.listing import Listing
 from branchline.entries import CURRENT_VERSION, Entry
 from branchline.errors import (
     BranchlineError,
@@ -28,9 +30,9 @@ from branchline.errors import (
     ReadOnly,
     StorageFailure,
 )
-from branchline.folders import locks_dir
+from branchline.folders import catalogue_file, locks_dir
 from branchline.log.format import Header, new_id, now
-from branchline.log.listing import Listing, SessionInfo
+from branchline.log.info import SessionInfo
 from branchline.log.locations import (
     id_in_name,
     lies_in,
@@ -60,7 +62,7 @@ class Registry:
         self._locks = locks_dir(environment)
         self._tasks = tasks
         self._open: dict[Path, Session] = {}
-        self.listing = Listing(self._locks)
+        self.listing = Listing(Database(catalogue_file(environment)), self._locks)
 
     async def find(self, client: Client, session: str) -> Session:
         """The session that a client names, opened if need be.
@@ -212,7 +214,7 @@ class Registry:
         session = self._open.get(path)
         if session is not None and session.file is not None and session.is_current():
             return session.info()
-        return await to_thread.run_sync(self.listing.info, path)
+        return await to_thread.run_sync(self.listing.info, str(path))
 
     async def infos(self, client: Client) -> list[SessionInfo]:
         """The infos of all sessions in the client's session folders."""
@@ -220,7 +222,7 @@ class Registry:
         unsaved = [session for session in self._open.values() if session.file is None]
 
         def read() -> tuple[list[SessionInfo], list[Session]]:
-            paths = {path for root in roots for path in session_files(root)}
+            paths = {str(path) for root in roots for path in session_files(root)}
             folders = [same_folder(str(root.path)) for root in roots]
             own = [one for one in unsaved if lies_in(same_folder(str(one.path.parent)), folders)]
             return self.listing.infos(sorted(paths)), own
@@ -303,7 +305,7 @@ class Registry:
             Path(os.path.realpath(path))
             for root in roots
             for path in session_files(root)
-            if self.listing.session_id(path) == session_id
+            if self.listing.session_id(str(path)) == session_id
         }
 
     def _let_go_idle(self) -> None:

@@ -5,8 +5,12 @@ from dataclasses import dataclass
 
 from anyio.abc import TaskGroup
 
+from branchline.catalogue.database import Database
+from branchline.catalogue.search import Searcher
+from branchline.folders import catalogue_file, locks_dir
 from branchline.service.auto_compaction import AutoCompaction
 from branchline.service.client import Client
+from branchline.service.indexing import Indexing
 from branchline.service.jobs import Jobs
 from branchline.service.registry import Registry
 from branchline.service.summarising import Drafts
@@ -22,6 +26,8 @@ class Service:
     drafts: Drafts
     compactor: AutoCompaction
     watcher: Watcher
+    indexing: Indexing
+    searcher: Searcher
 
     @classmethod
     def begin(cls, environment: Mapping[str, str], tasks: TaskGroup) -> "Service":
@@ -30,9 +36,14 @@ class Service:
         compactor = AutoCompaction(jobs, drafts, tasks)
         registry = Registry(environment, tasks)
         watcher = Watcher(registry, tasks, environment)
-        return cls(registry, jobs, drafts, compactor, watcher)
+        catalogue = catalogue_file(environment)
+        indexing = Indexing(catalogue, locks_dir(environment), watcher.described)
+        tasks.start_soon(indexing.run)
+        searcher = Searcher(Database(catalogue))
+        return cls(registry, jobs, drafts, compactor, watcher, indexing, searcher)
 
     def leave(self, client: Client) -> None:
         """End what a client has here: it is gone."""
         self.registry.leave(client)
         self.watcher.leave(client)
+        self.indexing.clients.discard(client)

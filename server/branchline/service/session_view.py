@@ -13,7 +13,7 @@ from branchline.absent import ABSENT, Absent
 from branchline.entries import CURRENT_VERSION, Entry
 from branchline.errors import LeafChanged, NotFound
 from branchline.log.format import Header, SessionWarning
-from branchline.log.listing import SessionInfo, describe
+from branchline.log.info import SessionInfo, describe
 from branchline.log.session_file import SessionFile
 from branchline.service.client import Client
 from branchline.service.meter import Meter

@@ -20,8 +20,8 @@ from anyio.abc import TaskGroup
 
 from branchline.errors import BranchlineError, FileChanged
 from branchline.log.hints import hints
-from branchline.log.listing import SessionInfo
-from branchline.log.locations import session_files
+from branchline.log.info import SessionInfo
+from branchline.log.locations import lies_in, same_folder, session_files
 from branchline.service.background import in_background
 from branchline.service.client import Client
 from branchline.service.registry import Registry
@@ -68,6 +68,10 @@ class Watcher:
     def leave(self, client: Client) -> None:
         """The client is gone."""
         self._lists.clients.discard(client)
+
+    async def described(self, paths: list[str]) -> None:
+        """More is known of these files: tell who was told less."""
+        await self._lists.described(paths)
 
     async def run(self) -> None:
         """Look, until cancelled."""
@@ -153,6 +157,17 @@ class _Lists:
             await self._look()
         finally:
             self._busy, self._looked = False, time.monotonic()
+
+    async def described(self, paths: list[str]) -> None:
+        """Tell the clients what is known now of files, if it is more than they were told."""
+        infos = await to_thread.run_sync(self._registry.listing.take_over, paths)
+        for client in list(self.clients):
+            folders = [same_folder(str(root.path)) for root in client.roots()]
+            shown = [info for info in infos if lies_in(same_folder(info["path"]), folders)]
+            if shown:
+                client.notify(
+                    "session/listChanged", {"created": [], "changed": shown, "deleted": []}
+                )
 
     async def _look(self) -> None:
         roots = self.roots()

@@ -18,7 +18,7 @@ def draw_sessions(sessions: Sequence[Mapping[str, Any]], *, width: int) -> list[
         left = f"{age:>4}  {_counts(info):<24}  "
         session_id = plain_text(str(info["id"]))
         room = max(16, width - cell_len(left) - cell_len(session_id) - 2)
-        lines.append(f"{left}{set_cell_size(_title(info), room)}  {session_id}".rstrip())
+        lines.append(f"{left}{set_cell_size(title(info), room)}  {session_id}".rstrip())
     return lines
 
 
@@ -26,11 +26,12 @@ def tree_header(info: Mapping[str, Any], usage: Mapping[str, Any], filter_name: 
     """What stands above a tree: the session's title, its branches, the context's size."""
     branches = info["branchCount"]
     size = f"{short_count(usage['tokens'])}/{short_count(usage['contextWindow'])}"
-    parts = [_title(info), _many(branches, "branch", "branches"), size, filter_name]
+    parts = [title(info), _many(branches, "branch", "branches"), size, filter_name]
     return " · ".join(part for part in parts if part)
 
 
-def _title(info: Mapping[str, Any]) -> str:
+def title(info: Mapping[str, Any]) -> str:
+    """What a session is called: its name, else its first message."""
     if not info["readable"]:
         return "(cannot be read)"
     return plain_text(info["name"] or info["firstMessage"] or "(no messages)")

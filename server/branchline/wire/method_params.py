@@ -55,6 +55,18 @@ class ListParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchParams:
+    """Params of ``session/search``. ``per_session``: at most so many hits of one session."""
+
+    query: str
+    scope: Literal["workspace", "all"]
+    cursor: str | None = None
+    limit: Limit = 50
+    per_session: Limit | None = None
+    wait: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CreateParams:
     """Params of ``session/create``."""
 

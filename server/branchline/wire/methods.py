@@ -22,6 +22,7 @@ from branchline.wire.method_params import (
     OpenParams,
     PromptParams,
     RenameParams,
+    SearchParams,
     SessionParams,
     SummarizerParams,
     SwitchLeafParams,
@@ -65,6 +66,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 ListParams,
                 ("sessions", "total", "nextCursor"),
                 "The sessions of the workspace folders, or all.",
+            ),
+            Method(
+                "session/search",
+                SearchParams,
+                ("hits", "nextCursor", "indexing"),
+                "Entries of all sessions in which words occur.",
             ),
             Method(
                 "session/create",
@@ -246,6 +253,11 @@ NOTIFICATIONS: Mapping[str, Notification] = MappingProxyType(
                 "session/listChanged",
                 ("created", "changed", "deleted"),
                 "Sessions that came, changed or went in the client's session folders.",
+            ),
+            Notification(
+                "session/indexing",
+                ("sessions", "ofSessions", "bytes", "ofBytes"),
+                "How much can be searched yet.",
             ),
             Notification(
                 "session/busy",

@@ -1,14 +1,12 @@
 """What a list of sessions says of each: the protocol's SessionInfo.
 
-Small files are scanned whole, of large ones the head and the tail are read; what was found is kept
-until the file changes. One bad file never hides the others.
+Small files are scanned whole, of large ones the head and the tail are read. Nothing is kept here.
 """
 
 import os
 import stat
-from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,91 +22,55 @@ from branchline.entries import (
 from branchline.errors import BranchlineError, InvalidSession, StorageFailure
 from branchline.log.format import HEADER_BYTES, HEADER_LINES, iso_timestamp
 from branchline.log.locations import id_in_name
-from branchline.log.scan import VERIFIED_BYTES, LineScanner
+from branchline.log.scan import LineScanner
 from branchline.log.session_file import SessionFile
 from branchline.tree.index import Bodies, Tree
 from branchline.tree.preview import one_line
 
 SessionInfo = dict[str, Any]
 
+SMALL_BYTES: Final = 64 * 1024
+"""Files up to this size are scanned whole, and so their entries counted."""
+_FIRST_EDGE_BYTES: Final = 16 * 1024
 _EDGE_BYTES: Final = 256 * 1024
-"""How much of a large file's head and tail a listing reads."""
+"""How much of a large file's head and tail is read first, and at most."""
 _LATEST: Final = 253_402_300_799_000
 """The last second of the year 9999, in milliseconds: a timestamp has four digits for the year."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    status: tuple[int, int, int, int]
-    info: SessionInfo | None
-
-
-class Listing:
-    """SessionInfos of files, each read once until it changes. Blocks: use it in a thread."""
-
-    def __init__(self, locks_dir: Path) -> None:
-        self._locks_dir = locks_dir
-        self._seen: dict[Path, _Seen] = {}
-
-    def infos(self, paths: Iterable[Path]) -> list[SessionInfo]:
-        """The infos of those files that hold a session or cannot be read."""
-        found = (self.info(path) for path in paths)
-        return [info for info in found if info is not None]
-
-    def info(self, path: Path) -> SessionInfo | None:
-        """The info of one file; None if it is not a session."""
-        try:
-            status = os.stat(path)
-        except OSError:
-            return None  # deleted since the folder was read
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        key = _key(status)
-        seen = self._seen.get(path)
-        if seen is None or seen.status != key:
-            seen = _Seen(key, self._read(path, status))
-            self._seen[path] = seen
-        return seen.info
-
-    def session_id(self, path: Path) -> str | None:
-        """The id in the header of a file; None if it has none or cannot be read."""
-        seen = self._seen.get(path)
-        try:
-            status = os.stat(path)
-            if seen is not None and seen.info is not None and seen.status == _key(status):
-                return str(seen.info["id"])
-            if not stat.S_ISREG(status.st_mode):
-                return None  # a FIFO would make whoever opens it wait
-            with path.open("rb") as file:
-                head = file.read(HEADER_BYTES)
-        except OSError:
-            return None
-        scanner = LineScanner(verified=True)
-        for line in head.split(b"\n")[: HEADER_LINES + 1]:
-            scanner.feed(bytearray(line + b"\n"), len(line) + 1, 0)
-            if scanner.header is not None:
-                return scanner.header.id
+def read_info(path: Path, status: os.stat_result, locks_dir: Path) -> SessionInfo | None:
+    """The info of one regular file; None if it is not a session. Blocks."""
+    try:
+        if status.st_size > SMALL_BYTES:
+            return _from_edges(path, status)
+        file = SessionFile(path, locks_dir, verify_up_to=0)
+    except InvalidSession:
         return None
-
-    def _read(self, path: Path, status: os.stat_result) -> SessionInfo | None:
-        try:
-            if status.st_size > VERIFIED_BYTES:
-                return _from_edges(path, status)
-            file = SessionFile(path, self._locks_dir, verify_up_to=0)
-        except InvalidSession:
-            return None
-        except StorageFailure:
-            return _unreadable(path, status)
-        try:
-            return describe(file, Tree(file.columns), read_only=False)
-        except BranchlineError:
-            return _unreadable(path, status)  # it changed while it was read
-        finally:
-            file.close()
+    except (StorageFailure, OSError):
+        return _unreadable(path, status)
+    try:
+        return describe(file, Tree(file.columns), read_only=False)
+    except BranchlineError:
+        return _unreadable(path, status)  # it changed while it was read
+    finally:
+        file.close()
 
 
-def _key(status: os.stat_result) -> tuple[int, int, int, int]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+def read_session_id(path: Path) -> str | None:
+    """The id in the header of a file; None if it has none or cannot be read."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None  # a FIFO would make whoever opens it wait
+        with path.open("rb") as file:
+            head = file.read(HEADER_BYTES)
+    except OSError:
+        return None
+    scanner = LineScanner(verified=True)
+    for line in head.split(b"\n")[: HEADER_LINES + 1]:
+        scanner.feed(bytearray(line + b"\n"), len(line) + 1, 0)
+        if scanner.header is not None:
+            return scanner.header.id
+    return None
 
 
 def describe(file: SessionFile, tree: Tree, *, read_only: bool) -> SessionInfo:
@@ -163,23 +125,28 @@ def message_time(entry: Entry) -> str | None:
 
 
 def _from_edges(path: Path, status: os.stat_result) -> SessionInfo | None:
-    """The info of a large file by its head and tail: what lies between is not counted."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_EDGE_BYTES)
-            file.seek(max(len(head), status.st_size - _EDGE_BYTES))
-            tail = file.read()
-    except OSError:
-        return _unreadable(path, status)
-    scanner = LineScanner(verified=True)
-    # A line cut by the gap is a line that will not parse: it is passed over like any damage.
-    both = bytearray(head + b"\n" + tail)
-    scanner.feed(both, len(both), 0)
+    """The info of a large file by its head and tail: what lies between is not counted.
+
+    Of both so much is read that the first and the newest message are among it, up to a limit.
+    """
+    head = tail = _FIRST_EDGE_BYTES
+    with path.open("rb", buffering=0) as file:
+        while True:
+            both = _edges_of(file, status.st_size, head, tail)
+            scanner = LineScanner(verified=False)
+            scanner.feed(both, len(both), 0)
+            if scanner.header is None and head >= HEADER_BYTES:
+                return None
+            tree = Tree(scanner.columns)
+            bodies = _EdgeBodies(both, scanner)
+            first, newest = _first_message(tree, bodies), _newest_message(tree, bodies)
+            if (first and newest and scanner.header) or min(head, tail) >= _EDGE_BYTES:
+                break
+            head = head if first else head * 4
+            tail = tail if newest else tail * 4
     header = scanner.header
     if header is None:
         return None
-    tree = Tree(scanner.columns)
-    bodies = _EdgeBodies(bytes(both), scanner)
     return {
         **_unreadable(path, status),
         "id": header.id,
@@ -187,25 +154,36 @@ def _from_edges(path: Path, status: os.stat_result) -> SessionInfo | None:
         "name": one_line(tree.name) if tree.name else None,
         "version": header.version,
         "createdAt": header.timestamp,
-        "modifiedAt": _newest_message(tree, bodies) or header.timestamp or _iso(status.st_mtime),
-        "firstMessage": _first_message(tree, bodies),
+        "modifiedAt": newest or header.timestamp or _iso(status.st_mtime),
+        "firstMessage": first,
         "parentSession": header.parent_session,
         "readOnly": header.version > CURRENT_VERSION or not _writable(path),
         "readable": True,
     }
 
 
+def _edges_of(file: FileIO, size: int, head: int, tail: int) -> bytearray:
+    """The whole lines among the first and the last bytes of a file."""
+    if head + tail >= size:
+        return bytearray(os.pread(file.fileno(), size, 0) + b"\n")
+    first = os.pread(file.fileno(), head, 0)
+    last = os.pread(file.fileno(), tail, size - tail)
+    begins = last.find(b"\n") + 1 or len(last)
+    return bytearray(first[: first.rfind(b"\n") + 1] + last[begins:] + b"\n")
+
+
 class _EdgeBodies:
     """Bodies of the entries found in the head and tail of a file, read from memory."""
 
-    def __init__(self, text: bytes, scanner: LineScanner) -> None:
+    def __init__(self, text: bytearray, scanner: LineScanner) -> None:
         self._text = text
         self._places = scanner.places
 
     def entry(self, ordinal: int) -> Entry:
         """The decoded entry."""
         offset = self._places.offsets[ordinal]
-        entry: Entry = codec.decode(self._text[offset : offset + self._places.lengths[ordinal]])
+        raw = bytes(self._text[offset : offset + self._places.lengths[ordinal]])
+        entry: Entry = codec.decode(raw)
         return entry
 
 
