@@ -191,6 +191,23 @@ export interface Totals {
   models: unknown[];
 }
 
+export interface SearchHit {
+  session: SessionInfo;
+  entryId: EntryId;
+  role: string;
+  snippet: string;
+  matches: [number, number][];
+  timestamp: string | null;
+}
+
+/** How much can be searched yet. */
+export interface IndexState {
+  sessions: number;
+  ofSessions: number;
+  bytes: number;
+  ofBytes: number;
+}
+
 export interface Requests {
   "session/list": {
     params: {
@@ -202,6 +219,17 @@ export interface Requests {
       limit?: number;
     };
     result: { sessions: SessionInfo[]; total: number; nextCursor: string | null };
+  };
+  "session/search": {
+    params: {
+      query: string;
+      scope: "workspace" | "all";
+      cursor?: string | null;
+      limit?: number;
+      perSession?: number | null;
+      wait?: boolean;
+    };
+    result: { hits: SearchHit[]; nextCursor: string | null; indexing: IndexState | null };
   };
   "session/create": {
     params: {
@@ -377,6 +405,7 @@ export interface Notifications {
   };
   "session/reset": { session: string; path: string; reason: string };
   "session/listChanged": { created: SessionInfo[]; changed: SessionInfo[]; deleted: string[] };
+  "session/indexing": IndexState;
   "session/busy": { session: string; job: Job | null };
   "session/summaryText": {
     session: string;
