@@ -54,14 +54,21 @@ create table entry (
     place integer primary key,
     id text not null,
     offset integer not null, length integer not null,
-    kind integer not null, sent_ms integer
+    kind integer not null, sent_ms integer,
+    checksum integer not null
 );
 create table gone (key integer primary key, entries integer not null);
 create virtual table words using fts5(
-    text, role, tools, files, content='', tokenize='unicode61 remove_diacritics 2'
+    text, role, tools, files, content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'
 );
 insert into words(words, rank) values('hashsize', 16777216);
+create table block (id integer primary key, checksum integer not null);
+create trigger block_written after insert on words_data begin
+    insert or replace into block values (new.id, checksum(new.block)); end;
+create trigger block_deleted after delete on words_data begin
+    delete from block where id = old.id; end;
 """
+"""SQLite has no checksums: those of the full-text index's blocks are kept up by triggers."""
 
 _OUTSIDE: Final = frozenset(
     {
@@ -129,7 +136,7 @@ class Database:
         with self._turn:
             try:
                 yield self._opened()
-            except (sqlite3.DatabaseError, codec.DecodeError) as error:
+            except (sqlite3.DatabaseError, codec.DecodeError, UnicodeDecodeError) as error:
                 if isinstance(error, sqlite3.OperationalError) and _may_be_sound(error):
                     self.close()
                     raise
@@ -158,6 +165,11 @@ class Database:
             if found != ("ok",):
                 raise sqlite3.DatabaseError
             connection.execute("insert into words(words) values('integrity-check')")
+            blocks = connection.execute(
+                "select words_data.block, block.checksum from words_data full join block using (id)"
+            )
+            if any(found is None or zlib.crc32(found) != wanted for found, wanted in blocks):
+                raise sqlite3.DatabaseError("a checksum is wrong")
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is not None and self._identity != _identity(self.path):
@@ -176,6 +188,7 @@ class Database:
             self.path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
+            connection.create_function("checksum", 1, zlib.crc32, deterministic=True)
             connection.executescript(
                 "pragma journal_mode = wal; pragma synchronous = normal;"
                 "pragma cache_size = -16000; pragma temp_store = memory;"
@@ -205,13 +218,13 @@ def writing(connection: sqlite3.Connection) -> Iterator[None]:
 
 def _may_be_sound(error: sqlite3.OperationalError) -> bool:
     """Whether the disk or another process is the reason: busy, full, not to be written, …"""
-    code = error.sqlite_errorcode
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)  # none: no UTF-8
     return code & 0xFF in _OUTSIDE and code != sqlite3.SQLITE_IOERR_SHORT_READ
 
 
 def _make(connection: sqlite3.Connection) -> None:
     for statement in _SCHEMA.split(";\n"):
-        connection.execute(statement)
+        connection.execute(statement if "begin" not in statement else f"{statement};")
 
 
 def _is_ours(connection: sqlite3.Connection) -> bool:
@@ -286,7 +299,7 @@ def put_session(connection: sqlite3.Connection, row: SessionRow) -> None:
     marks = ", ".join("?" * len(values))
     connection.execute(
         f"insert or replace into session ({_COLUMNS}, checksum) values ({marks}, ?)",
-        (*values, _checksum(values)),
+        (*values, checksum_of(values)),
     )
 
 
@@ -312,7 +325,7 @@ def is_mostly_waste(connection: sqlite3.Connection) -> bool:
 
 def _row(found: tuple[Any, ...]) -> SessionRow:
     *values, checksum = found
-    if checksum != _checksum(values):
+    if checksum != checksum_of(values):
         raise sqlite3.DatabaseError("a checksum is wrong")
     key, path, device, inode, size, modified, edges, info, indexed, complete, first, last = values
     name, stored = os.fsdecode(path), codec.decode(info)
@@ -330,7 +343,7 @@ def _row(found: tuple[Any, ...]) -> SessionRow:
     )
 
 
-def _checksum(values: Sequence[object]) -> int:
-    """SQLite has none of its own, and these values are believed as they stand."""
+def checksum_of(values: Sequence[object]) -> int:
+    """The checksum of a row whose values are believed as they stand."""
     plain = [int(value) if isinstance(value, bool) else value for value in values]
     return zlib.crc32(repr(plain).encode())

@@ -21,6 +21,7 @@ from branchline.catalogue.database import (
     SessionRow,
     Status,
     all_sessions,
+    checksum_of,
     forget_session,
     free_key,
     is_mostly_waste,
@@ -43,7 +44,7 @@ _PIECE_BYTES: Final = 16 * 1024 * 1024
 _EDGE_BYTES: Final = 4096
 
 Document = tuple[int, str, str, str, str]
-Place = tuple[int, str, int, int, int, int | None]
+Place = tuple[int, str, int, int, int, int | None, int]
 
 
 @dataclass(slots=True)
@@ -210,7 +211,7 @@ class Indexer:
                 "insert into words(rowid, text, role, tools, files) values (?, ?, ?, ?, ?)",
                 piece.documents,
             )
-            connection.executemany("insert into entry values (?, ?, ?, ?, ?, ?)", piece.places)
+            connection.executemany("insert into entry values (?, ?, ?, ?, ?, ?, ?)", piece.places)
         piece.documents, piece.places, piece.rows, piece.size = [], [], {}, 0
 
 
@@ -236,7 +237,8 @@ def _add(piece: _Piece, file: SessionFile, tree: Tree, ordinal: int, row: Sessio
         row.last_ms = sent if row.last_ms is None else max(sent, row.last_ms)
     files = separated(found.files)
     piece.documents.append((place, separated(found.text), found.role, found.tools, files))
-    piece.places.append((place, shown, offset, length, kind, sent))
+    values = (place, shown, offset, length, kind, sent)
+    piece.places.append((*values, checksum_of(values)))
 
 
 def _edges(path: str, size: int) -> bytes:

@@ -10,11 +10,18 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from sqlite3 import Connection
+from sqlite3 import Connection, DatabaseError
 from typing import Any, Final
 
 from branchline import codec
-from branchline.catalogue.database import ENTRY_BITS, Database, SessionRow, Status, all_sessions
+from branchline.catalogue.database import (
+    ENTRY_BITS,
+    Database,
+    SessionRow,
+    Status,
+    all_sessions,
+    checksum_of,
+)
 from branchline.catalogue.indexing import files_in, news, statuses
 from branchline.catalogue.query import Query
 from branchline.catalogue.words import folded, searchable
@@ -53,9 +60,8 @@ _PLACES: Final = """
 select rowid from words where words match ? and rowid between ? and ? order by rowid desc
 """
 _MATCHES: Final = """
-select entry.place, entry.id, entry.offset, entry.length, entry.kind, entry.sent_ms
-from json_each(?1) as wanted join entry on entry.place = wanted.value
-where (?2 is null or entry.sent_ms < ?2) and (?3 is null or entry.sent_ms >= ?3)
+select place, id, offset, length, kind, sent_ms, checksum
+from entry where place in (select value from json_each(?)) order by place desc
 """
 
 Wanted = Callable[[SessionInfo], bool]
@@ -102,6 +108,13 @@ class _Match:
     length: int
     kind: int
     sent_ms: int | None
+    checksum: int
+
+    def verify(self) -> None:
+        """Raise `sqlite3.DatabaseError` if it is damaged."""
+        values = (self.place, self.entry_id, self.offset, self.length, self.kind, self.sent_ms)
+        if checksum_of(values) != self.checksum:
+            raise DatabaseError("an entry is damaged")
 
     @property
     def key(self) -> int:
@@ -135,14 +148,15 @@ class Searcher:
                 if row.info is not None and _may_hit(row, row.info, query) and wanted(row.info)
             }
             found, next_bound = _newest(connection, query, infos.keys(), bound, per_session)
-        ranked = _ranked(found, per_session)
-        hits: list[Hit] = []
-        while at < len(ranked) and len(hits) < limit:
-            match = ranked[at]
-            hit = _hit(match, infos[match.key], query)
-            if hit is not None:
-                hits.append(hit)
-            at += 1
+            ranked = _ranked(found, per_session)
+            hits: list[Hit] = []
+            while at < len(ranked) and len(hits) < limit:
+                match = ranked[at]
+                match.verify()
+                hit = _hit(match, infos[match.key], query)
+                if hit is not None:
+                    hits.append(hit)
+                at += 1
         if at < len(ranked):
             return HitPage(hits, _cursor(bound, at))
         return HitPage(hits, None if next_bound is None else _cursor(next_bound, 0))
@@ -195,8 +209,19 @@ def _newest(
         if len(places) >= _RANKED or looked_at >= _LOOKED_AT:
             next_bound = place
             break
-    rows = connection.execute(_MATCHES, (codec.encode(places), query.before, query.after))
-    return [_Match(*row) for row in rows], next_bound
+    rows = connection.execute(_MATCHES, (codec.encode(places),)).fetchall()
+    if len(rows) != len(places):
+        raise DatabaseError("an entry is missing")
+    found = (_Match(*row) for row in rows)
+    return [match for match in found if _is_of_its_time(match, query)], next_bound
+
+
+def _is_of_its_time(match: _Match, query: Query) -> bool:
+    if match.sent_ms is None:
+        return query.before is None and query.after is None
+    return (query.before is None or match.sent_ms < query.before) and (
+        query.after is None or match.sent_ms >= query.after
+    )
 
 
 def _ranked(matches: list[_Match], per_session: int | None) -> list[_Match]:

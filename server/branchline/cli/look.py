@@ -71,7 +71,7 @@ def list_sessions(
         say(f"{result['total'] - limit} more: use --limit")
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})  # -word is one to be without
 @click.argument("query", nargs=-1, required=True)
 @click.option("--all", "everywhere", is_flag=True, help="In all folders, not only in this one.")
 @click.option(
