@@ -5,6 +5,7 @@ Small files are scanned whole, of large ones the head and the tail are read. Not
 
 import os
 import stat
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
@@ -85,13 +86,13 @@ def describe(file: SessionFile, tree: Tree, *, read_only: bool) -> SessionInfo:
         "name": one_line(tree.name) if tree.name else None,
         "version": header.version,
         "createdAt": header.timestamp,
-        "modifiedAt": _newest_message(tree, file)
+        "modifiedAt": _newest_message(tree, file, range(len(tree)))
         or header.timestamp
         or _iso(file.modified_seconds),
         "entryCount": len(entries),
         "messageCount": sum(1 for ordinal in entries if kinds[ordinal] in MESSAGES),
         "branchCount": len(tree.tips()),
-        "firstMessage": _first_message(tree, file),
+        "firstMessage": _first_message(tree, file, tree.entries()),
         "parentSession": header.parent_session,
         "sizeBytes": file.size,
         "readOnly": read_only or header.version > CURRENT_VERSION or not _writable(file.path),
@@ -99,15 +100,15 @@ def describe(file: SessionFile, tree: Tree, *, read_only: bool) -> SessionInfo:
     }
 
 
-def _newest_message(tree: Tree, bodies: Bodies) -> str | None:
-    for ordinal in range(len(tree) - 1, -1, -1):
+def _newest_message(tree: Tree, bodies: Bodies, among: range) -> str | None:
+    for ordinal in reversed(among):
         if tree.kinds[ordinal] in (Kind.USER, Kind.ASSISTANT):
             return message_time(bodies.entry(ordinal))
     return None
 
 
-def _first_message(tree: Tree, bodies: Bodies) -> str | None:
-    for ordinal in tree.entries():
+def _first_message(tree: Tree, bodies: Bodies, among: Iterable[int]) -> str | None:
+    for ordinal in among:
         if tree.kinds[ordinal] == Kind.USER:
             text = one_line(text_of(message_of(bodies.entry(ordinal)).get("content"), " "))
             if text:
@@ -132,17 +133,23 @@ def _from_edges(path: Path, status: os.stat_result) -> SessionInfo | None:
     head = tail = _FIRST_EDGE_BYTES
     with path.open("rb", buffering=0) as file:
         while True:
-            both = _edges_of(file, status.st_size, head, tail)
+            first, last = _edges_of(file, status.st_size, head, tail)
+            both = first + last
             scanner = LineScanner(verified=False)
-            scanner.feed(both, len(both), 0)
+            scanner.feed(both, len(first), 0)
             if scanner.header is None and head >= HEADER_BYTES:
                 return None
+            in_head = len(scanner.columns)
+            scanner.feed(last, len(last), len(first))
             tree = Tree(scanner.columns)
             bodies = _EdgeBodies(both, scanner)
-            first, newest = _first_message(tree, bodies), _newest_message(tree, bodies)
-            if (first and newest and scanner.header) or min(head, tail) >= _EDGE_BYTES:
+            is_whole = head + tail >= status.st_size
+            opening = _first_message(tree, bodies, range(in_head))
+            newest = _newest_message(tree, bodies, range(0 if is_whole else in_head, len(tree)))
+            is_enough = opening and newest and scanner.header
+            if is_enough or is_whole or min(head, tail) >= _EDGE_BYTES:
                 break
-            head = head if first else head * 4
+            head = head if opening else head * 4
             tail = tail if newest else tail * 4
     header = scanner.header
     if header is None:
@@ -154,22 +161,23 @@ def _from_edges(path: Path, status: os.stat_result) -> SessionInfo | None:
         "name": one_line(tree.name) if tree.name else None,
         "version": header.version,
         "createdAt": header.timestamp,
-        "modifiedAt": newest or header.timestamp or _iso(status.st_mtime),
-        "firstMessage": first,
+        "modifiedAt": newest or (is_whole and header.timestamp) or _iso(status.st_mtime),
+        "firstMessage": opening,
         "parentSession": header.parent_session,
         "readOnly": header.version > CURRENT_VERSION or not _writable(path),
         "readable": True,
     }
 
 
-def _edges_of(file: FileIO, size: int, head: int, tail: int) -> bytearray:
-    """The whole lines among the first and the last bytes of a file."""
+def _edges_of(file: FileIO, size: int, head: int, tail: int) -> tuple[bytearray, bytearray]:
+    """The whole lines among the first bytes of a file and among the last; all if they meet."""
     if head + tail >= size:
-        return bytearray(os.pread(file.fileno(), size, 0) + b"\n")
+        head, tail = size, 0
     first = os.pread(file.fileno(), head, 0)
     last = os.pread(file.fileno(), tail, size - tail)
     begins = last.find(b"\n") + 1 or len(last)
-    return bytearray(first[: first.rfind(b"\n") + 1] + last[begins:] + b"\n")
+    ends = first.rfind(b"\n") + 1 if tail else len(first)
+    return bytearray(first[:ends] + b"\n"), bytearray(last[begins:] + b"\n")
 
 
 class _EdgeBodies:
