@@ -68,9 +68,9 @@ def test_session_files_are_those_that_end_in_jsonl(tmp_path: Path) -> None:
     for name in ("one.jsonl", "two.jsonl", ".hidden.jsonl", "one.jsonl.bak", "notes.txt"):
         (folder / name).touch()
     (tmp_path / "three.jsonl").touch()
-    names = {path.name for path in session_files(SessionsRoot(tmp_path, flat=False))}
+    names = {Path(path).name for path in session_files(SessionsRoot(tmp_path, flat=False))}
     assert names == {"one.jsonl", "two.jsonl"}
-    flat = {path.name for path in session_files(SessionsRoot(tmp_path, flat=True))}
+    flat = {Path(path).name for path in session_files(SessionsRoot(tmp_path, flat=True))}
     assert flat == {"three.jsonl"}
 
 

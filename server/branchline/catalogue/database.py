@@ -48,8 +48,10 @@ create table session (
     indexed integer not null,
     complete integer not null,
     first_ms integer, last_ms integer,
-    checksum integer not null
+    checksum integer not null,
+    changed integer not null
 );
+create index session_changed on session (changed);
 create table entry (
     place integer primary key,
     id text not null,
@@ -216,6 +218,17 @@ def writing(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def reading(connection: sqlite3.Connection) -> Iterator[None]:
+    """What is read in it is one state of the database, whatever others write meanwhile."""
+    connection.execute("begin")
+    try:
+        yield
+    finally:
+        with suppress(sqlite3.Error):
+            connection.execute("commit")
+
+
 def _may_be_sound(error: sqlite3.OperationalError) -> bool:
     """Whether the disk or another process is the reason: busy, full, not to be written, …"""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)  # none: no UTF-8
@@ -260,6 +273,16 @@ def all_sessions(connection: sqlite3.Connection) -> list[SessionRow]:
     return [_row(found) for found in connection.execute(query)]
 
 
+def sessions_since(
+    connection: sqlite3.Connection, change: int
+) -> tuple[list[SessionRow], int, int]:
+    """What was stored after a change; the number of the last change, and of all sessions."""
+    query = f"select {_COLUMNS}, checksum from session where changed > ?"
+    rows = [_row(found) for found in connection.execute(query, (change,))]
+    last, count = connection.execute("select max(changed), count(changed) from session").fetchone()
+    return rows, last or 0, count
+
+
 def session_of(connection: sqlite3.Connection, path: str) -> SessionRow | None:
     """What is known of the session in a file."""
     query = f"select {_COLUMNS}, checksum from session where path = ?"
@@ -298,7 +321,8 @@ def put_session(connection: sqlite3.Connection, row: SessionRow) -> None:
     )
     marks = ", ".join("?" * len(values))
     connection.execute(
-        f"insert or replace into session ({_COLUMNS}, checksum) values ({marks}, ?)",
+        f"insert or replace into session ({_COLUMNS}, checksum, changed) values ({marks}, ?,"
+        " (select coalesce(max(changed), 0) + 1 from session))",
         (*values, checksum_of(values)),
     )
 

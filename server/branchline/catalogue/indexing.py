@@ -257,7 +257,7 @@ def status_key(status: os.stat_result) -> Status:
 
 def files_in(roots: Iterable[SessionsRoot]) -> Iterator[str]:
     """The session files in session folders, each once for each of them."""
-    return (str(path) for root in roots for path in session_files(root))
+    return (path for root in roots for path in session_files(root))
 
 
 def statuses(paths: Iterable[str]) -> dict[str, Status]:

@@ -21,6 +21,8 @@ from branchline.catalogue.database import (
     Status,
     all_sessions,
     checksum_of,
+    reading,
+    sessions_since,
 )
 from branchline.catalogue.indexing import files_in, news, statuses
 from branchline.catalogue.query import Query
@@ -128,8 +130,9 @@ class Searcher:
     def __init__(self, database: Database) -> None:
         self.path = database.path
         self._database = database
-        self._sessions: dict[int, SessionRow] = {}
-        self._version: object = None
+        self._sessions: dict[str, SessionRow] = {}
+        self._change = 0
+        self._version: tuple[Connection, int] | None = None
 
     def search(
         self, query: Query, wanted: Wanted, cursor: str | None, limit: int, per_session: int | None
@@ -140,7 +143,7 @@ class Searcher:
         no page gave, and what `Database.use` raises.
         """
         bound, at = (_END, 0) if cursor is None else _read_cursor(cursor)
-        with self._database.use() as connection:
+        with self._database.use() as connection, reading(connection):
             self._load(connection)
             infos = {
                 row.key: row.info
@@ -163,27 +166,38 @@ class Searcher:
 
     def news(self, roots: Iterable[SessionsRoot]) -> dict[str, Status]:
         """The files in session folders that the catalogue does not know as they are."""
-        with self._database.use() as connection:
+        with self._database.use() as connection, reading(connection):
             self._load(connection)
-            known = {row.path: row for row in self._sessions.values()}
+            known = self._sessions
         return news(statuses(files_in(roots)), known)
 
     def _load(self, connection: Connection) -> None:
-        """Read the sessions anew if the database changed."""
+        """Take in what changed in the database since it was last looked at."""
         (version,) = connection.execute("pragma data_version").fetchone()
-        if (connection, version) != self._version:
-            self._sessions = {row.key: row for row in all_sessions(connection)}
-            self._version = (connection, version)
+        if (connection, version) == self._version:
+            return
+        if self._version is None or connection is not self._version[0]:
+            self._change = 0  # another connection: perhaps to another database
+        rows, change, count = sessions_since(connection, self._change)
+        known = self._sessions if self._change else {}
+        known.update((row.path, row) for row in rows)
+        if len(known) != count:  # some were forgotten
+            known = {row.path: row for row in all_sessions(connection)}
+        self._sessions, self._change, self._version = known, change, (connection, version)
 
 
 def _may_hit(row: SessionRow, info: SessionInfo, query: Query) -> bool:
-    places = "\n".join(str(info[key]) for key in ("cwd", "name", "path") if info[key])
     return (
         row.indexed > 0
         and (query.before is None or row.first_ms is None or row.first_ms < query.before)
         and (query.after is None or row.last_ms is None or row.last_ms >= query.after)
-        and all(place in places.casefold() for place in query.places)
+        and (not query.places or _is_at(info, query.places))
     )
+
+
+def _is_at(info: SessionInfo, places: Iterable[str]) -> bool:
+    named = "\n".join(str(info[key]) for key in ("cwd", "name", "path") if info[key]).casefold()
+    return all(place in named for place in places)
 
 
 def _newest(

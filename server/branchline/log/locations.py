@@ -16,15 +16,18 @@ from branchline.errors import StorageFailure
 from branchline.settings import SessionsRoot
 
 
-def session_files(root: SessionsRoot) -> Iterator[Path]:
-    """The session files below a sessions directory, in no order. Folders unreadable are skipped."""
+def session_files(root: SessionsRoot) -> Iterator[str]:
+    """The paths of the session files below a sessions directory, in no order.
+
+    As texts, for there may be thousands. Folders that cannot be read are skipped.
+    """
     folders = [root.path] if root.flat else _subfolders(root.path)
     for folder in folders:
         try:
             with os.scandir(folder) as items:
                 for item in items:
                     if item.name.endswith(".jsonl") and not item.name.startswith("."):
-                        yield Path(item.path)
+                        yield item.path
         except OSError:
             continue  # gone or not ours: there is nothing in it that could be listed
 

@@ -209,12 +209,12 @@ class Registry:
         """The sessions that somebody has open."""
         return [session for session in self._open.values() if session.subscribers]
 
-    async def info(self, path: Path) -> SessionInfo | None:
+    async def info(self, path: str) -> SessionInfo | None:
         """The info of one file; None if it is no session, or gone."""
-        session = self._open.get(path)
+        session = self._open.get(Path(path))
         if session is not None and session.file is not None and session.is_current():
             return session.info()
-        return await to_thread.run_sync(self.listing.info, str(path))
+        return await to_thread.run_sync(self.listing.info, path)
 
     async def infos(self, client: Client) -> list[SessionInfo]:
         """The infos of all sessions in the client's session folders."""
@@ -222,7 +222,7 @@ class Registry:
         unsaved = [session for session in self._open.values() if session.file is None]
 
         def read() -> tuple[list[SessionInfo], list[Session]]:
-            paths = {str(path) for root in roots for path in session_files(root)}
+            paths = {path for root in roots for path in session_files(root)}
             folders = [same_folder(str(root.path)) for root in roots]
             own = [one for one in unsaved if lies_in(same_folder(str(one.path.parent)), folders)]
             return self.listing.infos(sorted(paths)), own
@@ -305,7 +305,7 @@ class Registry:
             Path(os.path.realpath(path))
             for root in roots
             for path in session_files(root)
-            if self.listing.session_id(str(path)) == session_id
+            if self.listing.session_id(path) == session_id
         }
 
     def _let_go_idle(self) -> None:

@@ -37,7 +37,7 @@ _LIST_REST_SECONDS: Final = 0.5
 _logger = logging.getLogger(__name__)
 
 _State = tuple[int, int, int]
-_States = dict[Path, _State]
+_States = dict[str, _State]
 
 
 class Watcher:
@@ -192,10 +192,10 @@ class _Lists:
         changed = await self._infos(
             path for path, state in now.items() if before.get(path, state) != state
         )
-        deleted = [str(path) for path in before if path not in now]
+        deleted = [path for path in before if path not in now]
         return {"created": created, "changed": changed, "deleted": deleted}
 
-    async def _infos(self, paths: Iterable[Path]) -> list[SessionInfo]:
+    async def _infos(self, paths: Iterable[str]) -> list[SessionInfo]:
         found = [await self._registry.info(path) for path in sorted(paths)]
         return [info for info in found if info is not None]
 
