@@ -16,7 +16,7 @@ PYTHON := $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 	then echo $$name; break; fi; done)
 endif
 
-.PHONY: help setup python-found demo test vsix vscode-editor soak interop-deps model-deps neovim-deps lint-neovim lint types check bench format lock clean
+.PHONY: help setup python-found demo test vsix vscode-editor soak interop-deps model-deps neovim-deps lint-neovim lint types check bench bench-scale format lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
@@ -74,6 +74,9 @@ check: lint types test ## Everything that has to pass
 
 bench: $(READY) ## Measure speed
 	$(BIN)/python -m tests.bench
+
+bench-scale: $(READY) ## Measure five thousand sessions: 5 GB, and some minutes to make them
+	$(BIN)/python -m tests.bench.scale
 
 format: $(READY) ## Format, and mend what lint can mend
 	$(BIN)/ruff check --fix .

@@ -21,6 +21,7 @@ from tests.bench.figures import table
 from tests.bench.made_files import CACHE
 from tests.bench.process import ROOT
 from tests.bench.rounds import Found, Plan, measure
+from tests.bench.scale import scale_section
 from tests.interop.pi_process import HERE as INTEROP
 from tests.interop.pi_process import INSTALLED, PI_1_6, missing
 
@@ -64,6 +65,7 @@ Each file is ten times as long as the one before.
 
 {growth}
 
+{scale}
 ## Where a goal is missed, and why
 
 What a profile of each shows:
@@ -76,8 +78,6 @@ What a profile of each shows:
   write and the fingerprint that notices an overwritten file are about 20 system calls.
 * *Append, synced*: the same work, on caches that went cold while the disk was waited for. Over the
   protocol the slowest hundredth is the disk's own.
-* *List, first*: each file is scanned whole for its counts, in one thread. A catalogue on disk
-  would keep them.
 * *Rows after a switch*: a move turns another branch into the straight line, so the rows of the
   whole path are laid out again, from memory; what is sent and read is the window alone.
 * *S and M*: what takes Pi less than a few milliseconds is dominated by the protocol's round trip.
@@ -132,6 +132,7 @@ def document(found: Found, plan: Plan, machine_line: str) -> str:
         against_parts=table([*head, "other", "ratio", "goal"], [x.cells() for x in found.parts]),
         alone=table(["work", "median", "99th percentile", "goal"], found.alone),
         growth=table(["work", *names, *factors, "allowed"], [x.cells() for x in found.growth]),
+        scale=scale_section(DOCUMENT),
     )
 
 

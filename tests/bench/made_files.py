@@ -300,12 +300,15 @@ def write_session(path: Path, entries: int, seed: int = 1, *, in_one_line: bool 
     _write(path, session)
 
 
-def write_folder(folder: Path, sessions: int, seed: int = 1) -> None:
-    """Write that many sessions of usual lengths: half have less than 75 entries, a few 4,000."""
+def write_folder(folder: Path, sessions: int, seed: int = 1, *, longer: float = 1.0) -> None:
+    """Write that many sessions of usual lengths: half have less than 75 entries, a few 4,000.
+
+    ``longer``: so many times as many.
+    """
     rng = random.Random(seed)
     pool = _Pool(rng)
     for number in range(sessions):
-        entries = min(4_000, max(4, int(rng.lognormvariate(4.3, 1.25))))
+        entries = round(longer * min(4_000, max(4, int(rng.lognormvariate(4.3, 1.25)))))
         session = MadeSession(rng, pool, entries, _START_MS + number * 7_200_000)
         _write(folder / session.file_name, session)
 
@@ -321,14 +324,14 @@ def made_session(name: str, entries: int) -> Path:
     return _made(f"{name}-{entries}.jsonl", lambda path: write_session(path, entries))
 
 
-def made_folder(sessions: int) -> Path:
-    """A flat folder of sessions from the folder of made files."""
+def made_folder(sessions: int, *, longer: float = 1.0) -> Path:
+    """A flat folder of sessions from the folder of made files; see `write_folder`."""
 
     def write(path: Path) -> None:
         path.mkdir(mode=0o700)
-        write_folder(path, sessions)
+        write_folder(path, sessions, longer=longer)
 
-    return _made(f"sessions-{sessions}", write)
+    return _made(f"sessions-{sessions}-{longer}", write)
 
 
 def _made(name: str, write: Callable[[Path], None]) -> Path:

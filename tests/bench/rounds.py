@@ -319,28 +319,39 @@ def grown(looks: list[Samples], changes: list[Samples]) -> list[Growth]:
 
 
 def list_rounds(sides: Sides, plan: Plan) -> list[Comparison]:
-    """All sessions of a folder, by a daemon that has never seen it, and once more."""
+    """All sessions of a folder: by a daemon that has never seen it, once more, and by the next."""
     folder = made_folder(plan.sessions)
     for file in folder.iterdir():
         _read(file)
     samples: Samples = defaultdict(list)
     asked = {"scope": "all", "limit": plan.sessions}
     for _ in range(plan.rounds):
+        shutil.rmtree(sides.environment["XDG_CACHE_HOME"], ignore_errors=True)
         with sides.daemon(PI_CODING_AGENT_SESSION_DIR=str(folder)) as daemon:
             for key in ("first", "again"):
                 elapsed, listed = daemon.ask("session/list", asked)
                 assert len(listed["sessions"]) == plan.sessions
                 samples[f"ours.{key}"].append(elapsed)
+            daemon.ask("session/search", {"query": "x", "scope": "all", "wait": True})
+        with sides.daemon(PI_CODING_AGENT_SESSION_DIR=str(folder)) as daemon:
+            elapsed, listed = daemon.ask("session/list", asked)
+            assert all(info["entryCount"] for info in listed["sessions"])
+            samples["ours.next"].append(elapsed)
         theirs = sides.pi("list", folder)
         if theirs:
             assert theirs["sessions"] == plan.sessions
             for key in ("first", "again"):
                 samples[f"pi.{key}"].append(theirs[key])
     work = f"list {plan.sessions} sessions"
-    goal = 8 if plan.judged else None
+
+    def against(when: str, ours: str, theirs: str, goal: float | None = None) -> Comparison:
+        goal = goal if plan.judged else None
+        return Comparison(f"{work}, {when}", samples[ours], samples[theirs], goal=goal)
+
     return [
-        Comparison(f"{work}, first", samples["ours.first"], samples["pi.first"], goal=goal),
-        Comparison(f"{work}, again in that daemon", samples["ours.again"], samples["pi.again"]),
+        against("first", "ours.first", "pi.first", 8),
+        against("again in that daemon", "ours.again", "pi.again", 300),
+        against("first in the next daemon, by the catalogue", "ours.next", "pi.again"),
     ]
 
 

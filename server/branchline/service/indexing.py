@@ -87,7 +87,7 @@ class Indexing:
         self._asked = anyio.Event()
         self._is_urgent = anyio.Event()
         self._progressed = anyio.Event()
-        self._failed = False
+        self._failed = self._advanced = False
         self._sent = self._finished = 0
         self._told = 0.0
 
@@ -124,10 +124,10 @@ class Indexing:
             await self._asked.wait()
             with anyio.move_on_after(_QUIET_SECONDS):
                 await self._is_urgent.wait()
-            before = self._finished
+            self._advanced = False
             self._failed = not await in_background(self._work) or self._failed
             if self._finished < self._sent:  # it was killed, or cannot work: do it again
-                self._failed = self._failed or self._finished == before
+                self._failed = self._failed or not self._advanced
                 self._roots |= self._sent_roots
                 self._files |= self._sent_files
                 self._asked.set()
@@ -194,12 +194,13 @@ class Indexing:
             self.state = State(
                 report["sessions"], report["ofSessions"], report["bytes"], report["ofBytes"]
             )
+            self._advanced = self._advanced or self.state.sessions > 0
             self._tell()
             if report["described"]:
                 await self._on_described([from_text(path) for path in report["described"]])
 
     def _done_up_to(self, number: int) -> None:
-        self._finished = number
+        self._finished, self._advanced = number, True
         if number == self._sent:
             self._sent_roots, self._sent_files = {}, {}
         self._wake()
