@@ -146,6 +146,7 @@ def test_an_answer_is_cancelled_by_one_press(
     assert texts_of(demo)[0] == ("user", "Tell me.")
     stop_reason = entries_of(demo)[-1]["message"].get("stopReason")
     assert stop_reason == "aborted"
+    asking.is_complete()
     asking.keys("gg")
     asking.is_on("You are a coding agent")
 
