@@ -92,7 +92,7 @@ end
 
 ---@type branchline.Act
 function M.leaf(tree)
-  tree:jump(tree:leaf_line())
+  tree:to_leaf()
 end
 
 ---@param direction 1|-1
@@ -251,6 +251,26 @@ function M.filter_query(tree)
       tree:view(tree.filter, query ~= '' and query or nil)
     end
   end)
+end
+
+---@type branchline.Act
+function M.search(tree)
+  require('branchline.search').ask(tree, false)
+end
+
+---@type branchline.Act
+function M.search_backwards(tree)
+  require('branchline.search').ask(tree, true)
+end
+
+---@type branchline.Act
+function M.search_next(tree)
+  require('branchline.search').again(tree, false)
+end
+
+---@type branchline.Act
+function M.search_previous(tree)
+  require('branchline.search').again(tree, true)
 end
 
 ---@type branchline.Act

@@ -34,7 +34,7 @@ local function arrival(session, target, options)
     if tree then
       tree:when_complete(function()
         if vim.api.nvim_get_current_buf() == tree.buf then
-          tree:jump(tree:leaf_line())
+          tree:to_leaf()
         end
       end)
     end

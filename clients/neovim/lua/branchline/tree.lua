@@ -22,6 +22,8 @@ local text = require('branchline.text')
 ---@field waiting (fun())[] what is to be done once all rows are here
 ---@field stand_ins table<integer, {id: string, put: string}> by window: where a cursor is for want of its entry
 ---@field follows_leaf boolean whether the cursor goes with the leaf: while an answer is awaited
+---@field middle? string the entry that the rows stand around, if the buffer does not hold all; the leaf if it is nil
+---@field base integer rows above those that the buffer holds
 ---@field capped boolean whether something stays folded because there would be too many rows
 local Tree = {}
 Tree.__index = Tree
@@ -109,6 +111,7 @@ function M.show(session, options)
     loads = 0,
     complete = false,
     left_out = 0,
+    base = 0,
     branches = session.info.branchCount or 0,
     waiting = {},
     stand_ins = {},
@@ -231,6 +234,29 @@ function Tree:jump(line) -- luacheck: no self
   vim.api.nvim_win_set_cursor(0, { line, 0 })
   if vim.fn.foldclosed(line) > 0 and vim.fn.foldclosed(line) < line then
     vim.cmd('normal! zv')
+  end
+end
+
+--- Bring an entry into view, wherever it is, and go there; or to the row that stands for it.
+---@param id string
+---@param done? fun()
+function Tree:reveal(id, done)
+  self:_show_row(id, function(line)
+    if vim.api.nvim_get_current_buf() == self.buf then
+      self:jump(line)
+      if done then
+        done()
+      end
+    end
+  end)
+end
+
+function Tree:to_leaf()
+  local line = self:leaf_line()
+  if line then
+    self:jump(line)
+  elseif self.session.leafId then
+    self:reveal(self.session.leafId)
   end
 end
 
