@@ -132,6 +132,10 @@ class Editor:
             finally:
                 self._process.kill()  # does nothing to a process that has ended
 
+    def has_ended(self) -> bool:
+        """Whether the editor has left."""
+        return self._process.poll() is not None
+
     def leave(self) -> None:
         """Leave the editor without saving, and wait for its end."""
         if self._process.poll() is None:

@@ -230,6 +230,14 @@ function M.open_file(tree)
   end
 end
 
+---@type branchline.Act
+function M.open_image(tree)
+  local item = tree:current()
+  if item then
+    require('branchline.images').open(tree.session, item.id)
+  end
+end
+
 ---@param name string
 ---@return branchline.Act
 local function filter(name)

@@ -38,6 +38,7 @@ M.KEYS = {
     { name = 'fork', keys = { 'F' }, help = 'copy the path up to here into a new session' },
     { name = 'rename', keys = { 'R' }, help = 'rename the session' },
     { name = 'open-file', keys = { 'gf' }, help = "open the tool call's file at its line" },
+    { name = 'open-image', keys = { 'gx' }, help = 'show an image of the entry in another program' },
     { name = 'yank-entry', keys = { 'gy' }, help = 'yank the text of the entry' },
     { name = 'yank-context', keys = { 'gY' }, help = 'yank what the model is sent from here' },
     { name = 'filter-default', keys = { 'fd' }, help = 'show the usual' },
@@ -73,6 +74,7 @@ M.KEYS = {
   },
   preview = {
     { name = 'open-file', keys = { 'gf' }, help = "open the tool call's file at its line" },
+    { name = 'open-image', keys = { 'gx' }, help = 'show an image of the entry in another program' },
     { name = 'close', keys = { 'q' }, help = 'close' },
   },
 }
@@ -93,6 +95,9 @@ for _, kind in ipairs({ 'ask', 'draft' }) do
 end
 ACTIONS.preview['open-file'] = function()
   require('branchline.preview').open_file()
+end
+ACTIONS.preview['open-image'] = function()
+  require('branchline.preview').open_image()
 end
 ACTIONS.preview.close = function()
   vim.cmd.close()
