@@ -60,9 +60,10 @@ M.on_ready = function() end
 M.on_lost = function() end
 
 ---@param message string
+---@param was_told? boolean whether the user knows already
 ---@return branchline.Error
-local function gone(message)
-  return { code = 0, message = message, data = { kind = 'gone' } }
+local function gone(message, was_told)
+  return { code = 0, message = message, data = { kind = 'gone', wasTold = was_told } }
 end
 
 --- The workspace that a folder belongs to.
@@ -125,16 +126,22 @@ local function with_handlers(config, connection)
   config.handlers = vim.tbl_extend('force', config.handlers or {}, handlers)
 end
 
---- Neovim drops the answers to cancelled requests. Here they come back, without their facts.
+--- Neovim drops the answers to cancelled requests: here they come back, without their facts. And it
+--- has no good word for a daemon that refuses to begin: that is ours to tell.
 ---@param rpc vim.lsp.rpc.PublicClient
+---@param refused fun(problem: branchline.Error)
 ---@return vim.lsp.rpc.PublicClient
-local function answering_all(rpc)
+local function answering_all(rpc, refused)
   local request = rpc.request
   rpc.request = function(method, params, callback, on_reply)
     local answered = false
-    return request(method, params, function(...)
+    return request(method, params, function(problem, ...)
       answered = true
-      return callback(...)
+      if method == 'initialize' and problem then
+        refused(problem)
+        return rpc.terminate()
+      end
+      return callback(problem, ...)
     end, function(...)
       if on_reply then
         on_reply(...)
@@ -181,14 +188,19 @@ function Connection:_start()
         self:_ended(code, signal)
       end)
     end
+    local rpc
     if type(command) == 'function' then
-      return answering_all(command(dispatchers, resolved))
+      rpc = command(dispatchers, resolved)
+    else
+      rpc = vim.lsp.rpc.start(command, dispatchers, {
+        cwd = config.cmd_cwd,
+        env = config.cmd_env,
+        detached = config.detached,
+      })
     end
-    return answering_all(vim.lsp.rpc.start(command, dispatchers, {
-      cwd = config.cmd_cwd,
-      env = config.cmd_env,
-      detached = config.detached,
-    }))
+    return answering_all(rpc, function(problem)
+      self:_fail(('The daemon does not take the settings: %s. :help branchline-options'):format(problem.message))
+    end)
   end
   local started, id = pcall(vim.lsp.start, config, {
     attach = false,
@@ -224,7 +236,8 @@ function Connection:_fail(message)
   self.state = 'failed'
   self.client = nil
   notify.error(message)
-  self:_drop(gone(message))
+  vim.cmd.redrawstatus({ bang = true })
+  self:_drop(gone(message, true))
 end
 
 --- Answer all that waits with a problem.
@@ -244,7 +257,6 @@ end
 ---@param signal integer
 function Connection:_ended(code, signal)
   local was_steady = self.ready_at and vim.uv.now() - self.ready_at > STEADY_S * 1000
-  local was_ready = self.ready_at ~= nil
   self.client, self.ready_at = nil, nil
   local pending = self.pending
   self.pending = {}
@@ -253,6 +265,8 @@ function Connection:_ended(code, signal)
   end
   if vim.v.exiting ~= vim.NIL then
     return -- the editor leaves: nothing is to be started again
+  elseif self.state == 'failed' then
+    return -- it was told already
   elseif self.state == 'stopped' then
     if self.on_stopped then
       local callback = self.on_stopped
@@ -261,16 +275,16 @@ function Connection:_ended(code, signal)
     end
     return
   end
+  self.state = 'pausing'
   M.on_lost(self)
   self.tries = was_steady and 1 or self.tries + 1
-  if self.tries > TRIES and not was_ready then
+  if self.tries >= TRIES then
     self:_fail(
       ('The daemon ended %d times (code %d, signal %d). '):format(self.tries, code, signal)
         .. ':checkhealth branchline looks for the reason, :Branchline restart tries again.'
     )
     return
   end
-  self.state = 'pausing'
   vim.defer_fn(function()
     if self.state == 'pausing' then
       self:_start()

@@ -34,6 +34,9 @@ end
 --- Tell of an error that the daemon answered with.
 ---@param problem branchline.Error
 function M.problem(problem)
+  if type(problem.data) == 'table' and problem.data.wasTold then
+    return
+  end
   local message, level = require('branchline.errors').explain(problem)
   tell(message, level)
 end

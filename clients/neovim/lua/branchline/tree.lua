@@ -358,7 +358,8 @@ function M.winbar()
   if session.job then
     parts[#parts + 1] = M.job_text(session.job)
   elseif session.connection.state ~= 'ready' then
-    parts[#parts + 1] = 'no daemon, trying again'
+    parts[#parts + 1] = session.connection.state == 'failed' and 'no daemon; :Branchline restart'
+      or 'no daemon, trying again'
   elseif session.info.readOnly then
     parts[#parts + 1] = 'read only'
   end
