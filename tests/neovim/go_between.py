@@ -9,11 +9,12 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 
-def frames(stream: BinaryIO) -> Any:
+def frames(stream: IO[bytes]) -> Iterator[bytes]:
     """The bodies that come, to the end of the stream."""
     while head := stream.readline():
         length = 0

@@ -120,6 +120,24 @@ def test_answers_stream_into_the_tree_and_the_preview(
     assert texts_of(demo)[-1] == ("assistant", "The first part and the rest.")
 
 
+def test_a_cursor_that_was_moved_away_stays_there_when_the_answer_comes(
+    asking: Editor, server: ScriptedServer, demo: Path
+) -> None:
+    more = threading.Event()
+    server.add(says("The first part", " and the rest.", pause=more))
+    asking.keys("a")
+    asking.sees(":w sends")
+    asking.keys("iTell me.<Esc>:w<CR>")
+    asking.sees("The first part")
+    asking.is_complete()
+    asking.is_on("Tell me.")
+    asking.goto("Bitte auch")
+    more.set()
+    asking.sees("· The first part and the rest.", "◀ here")
+    asking.is_complete()
+    asking.is_on("Bitte auch")
+
+
 WORK = """
 for _ = 1, 30 do
   vim.schedule(function()

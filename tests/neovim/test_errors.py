@@ -223,6 +223,7 @@ def test_while_an_answer_is_written_a_summary_is_refused(
     editor.sees(":w sends")
     editor.keys("iTell me.<Esc>:w<CR>")
     editor.sees("… waiting for the answer")
+    editor.is_complete()
     editor.goto("Try pandas first")
     editor.keys("S")
     editor.says("<C-c> ends what is being written.")

@@ -24,6 +24,7 @@ local text = require('branchline.text')
 ---@field follows_leaf boolean whether the cursor goes with the leaf: while an answer is awaited
 ---@field middle? string the entry that the rows stand around, if the buffer does not hold all; the leaf if it is nil
 ---@field base integer rows above those that the buffer holds
+---@field followed? string the leaf that it went to last
 ---@field capped boolean whether something stays folded because there would be too many rows
 local Tree = {}
 Tree.__index = Tree

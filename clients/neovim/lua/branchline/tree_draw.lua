@@ -152,7 +152,7 @@ function Tree:_draw(fetched, pause)
   end
   self:_restore(places, parents)
   if self.follows_leaf then
-    self:go_to_leaf()
+    self:_follow_leaf(places)
   end
   for _, win in ipairs(#old_ids > #new and vim.fn.win_findbuf(self.buf) or {}) do
     if vim.api.nvim_win_get_cursor(win)[1] == #new then
@@ -257,6 +257,19 @@ function Tree:_restore(places, parents)
       end
     end
   end
+end
+
+--- Take the cursors along to the leaf; but not those that were moved away from it meanwhile.
+---@param places branchline.Place[] where they were
+function Tree:_follow_leaf(places)
+  local line = self:leaf_line()
+  for _, place in ipairs(line and places or {}) do
+    local is_here = vim.api.nvim_win_is_valid(place.win) and vim.api.nvim_win_get_buf(place.win) == self.buf
+    if is_here and (not self.followed or place.id == self.followed) then
+      vim.api.nvim_win_set_cursor(place.win, { line, 0 })
+    end
+  end
+  self.followed = line and self.items[line].id
 end
 
 --- Show what has come of an answer below the leaf.
