@@ -72,7 +72,7 @@ types: $(READY) ## Check the types
 
 check: lint types test ## Everything that has to pass
 
-bench: $(READY) ## Measure speed
+bench: $(READY) neovim-deps ## Measure speed
 	$(BIN)/python -m tests.bench
 
 format: $(READY) ## Format, and mend what lint can mend

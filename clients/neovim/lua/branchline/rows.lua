@@ -338,6 +338,9 @@ end
 function M.items(rows, options)
   local signs = M.SIGNS[options.icons]
   local begins, covered = M.shape(rows)
+  if options.pause and #rows > PAUSE_AFTER then
+    options.pause()
+  end
   local runs = M.runs(rows, begins)
   local items = {}
   local run_end, run_level = 0, 0

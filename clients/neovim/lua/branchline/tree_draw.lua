@@ -133,10 +133,18 @@ function Tree:_draw(fetched, pause)
   for at, item in ipairs(new) do
     new_ids[at] = item.id:gsub('%c', '?')
   end
-  local hunks = #old_ids == 0 and { { 0, 0, 1, #new } } or differences(old_ids, new_ids)
+  local is_first = #old_ids == 0
+  if not is_first then
+    pause()
+  end
+  local hunks = is_first and { { 0, 0, 1, #new } } or differences(old_ids, new_ids)
+  if not is_first then
+    pause()
+  end
+  local pieces = Tree.pieces(self.items, new, hunks, CHUNK)
   local places = self:_places()
   local done = 0
-  for _, piece in ipairs(Tree.pieces(self.items, new, hunks, CHUNK)) do
+  for _, piece in ipairs(pieces) do
     if done >= CHUNK then
       self:_restore(places, parents)
       pause()
