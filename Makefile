@@ -57,7 +57,7 @@ model-deps: $(READY) ## Install the small model that summaries are tested with
 neovim-deps: $(READY) ## Install Neovim 0.11 for the tests of its plugin, into .cache
 	@tests/neovim/install
 
-lint-neovim: neovim-deps ## Lint the Neovim plugin: stylua and luacheck
+lint-neovim: neovim-deps ## Lint the Neovim plugin: stylua, luacheck, types
 	@tests/neovim/lint
 
 soak: $(READY) ## Run the random tests for long: BRANCHLINE_SOAK=30m, or how many examples

@@ -4,6 +4,8 @@ local M = {}
 
 local notify = require('branchline.notify')
 
+local configs = vim.lsp.config --[[@as table<string, vim.lsp.Config?>]]
+
 local FIRST_PAUSE_MS = 200
 local LONGEST_PAUSE_MS = 30000
 local TRIES = 6
@@ -53,11 +55,11 @@ local function without_null(value)
 end
 
 ---@type fun(connection: branchline.Connection, method: string, params: table)
-M.on_notification = function() end
+M.on_notification = function(_, _, _) end
 ---@type fun(connection: branchline.Connection)
-M.on_ready = function() end
+M.on_ready = function(_) end
 ---@type fun(connection: branchline.Connection)
-M.on_lost = function() end
+M.on_lost = function(_) end
 
 ---@param message string
 ---@param was_told? boolean whether the user knows already
@@ -71,7 +73,7 @@ end
 ---@return string
 function M.root(folder)
   folder = vim.fs.normalize(folder or assert(vim.uv.cwd()))
-  local markers = (vim.lsp.config.branchline or {}).root_markers or { '.pi', '.git' }
+  local markers = (configs.branchline or {}).root_markers or { '.pi', '.git' }
   return vim.fs.root(folder, markers) or folder
 end
 
@@ -158,7 +160,7 @@ end
 
 function Connection:_start()
   local options = require('branchline.config').get()
-  local given = vim.lsp.config.branchline
+  local given = configs.branchline
   local config = vim.deepcopy(given or { cmd = { 'branchline', 'connect' } }) --[[@as vim.lsp.ClientConfig]]
   local command = config.cmd
   if type(command) == 'table' and vim.fn.executable(command[1]) == 0 then

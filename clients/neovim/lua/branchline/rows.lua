@@ -225,7 +225,6 @@ function M.items(rows, options)
   local items = {}
   local run_end, run_level = 0, 0
   for at, row in ipairs(rows) do
-    ---@type branchline.Item
     local item = { row = row, id = row.id, begins = begins[at] }
     item.covered = nil
     local is_covered = covered[at]

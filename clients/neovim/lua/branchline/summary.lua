@@ -21,7 +21,7 @@ local PARTS = { 'history', 'turnPrefix', 'branch' }
 
 ---@class branchline.WriteOptions
 ---@field instructions? string the focus
----@field summarizer? string in place of the one that the settings name
+---@field summarizer? string overrules the settings
 ---@field anew? boolean even if there is a text already
 
 ---@param spec branchline.SummarySpec

@@ -5,7 +5,7 @@ local M = {}
 local rows = require('branchline.rows')
 local text = require('branchline.text')
 
----@class branchline.Tree
+---@class (partial) branchline.Tree
 ---@field buf integer
 ---@field session branchline.Session
 ---@field filter string

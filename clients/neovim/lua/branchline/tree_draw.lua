@@ -11,7 +11,7 @@ local STREAM_LINES = 6
 local lanes_space = vim.api.nvim_create_namespace('branchline_lanes')
 local stream_space = vim.api.nvim_create_namespace('branchline_stream')
 
----@class branchline.Tree
+---@class (partial) branchline.Tree
 local Tree = {}
 
 ---@param diff_old string[]

@@ -9,7 +9,7 @@ local MOST = 20000
 local PASSES = 12
 local DEEPEST = 64
 
----@class branchline.Tree
+---@class (partial) branchline.Tree
 local Tree = {}
 
 ---@param problem branchline.Error
