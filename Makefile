@@ -57,7 +57,7 @@ model-deps: $(READY) ## Install the small model that summaries are tested with
 neovim-deps: $(READY) ## Install Neovim 0.11 for the tests of its plugin, into .cache
 	@tests/neovim/install
 
-lint-neovim: neovim-deps ## Lint the Neovim plugin: stylua and luacheck
+lint-neovim: neovim-deps ## Lint the Neovim plugin: stylua, luacheck, types
 	@tests/neovim/lint
 
 soak: $(READY) ## Run the random tests for long: BRANCHLINE_SOAK=30m, or how many examples
@@ -72,7 +72,7 @@ types: $(READY) ## Check the types
 
 check: lint types test ## Everything that has to pass
 
-bench: $(READY) ## Measure speed
+bench: $(READY) neovim-deps ## Measure speed
 	$(BIN)/python -m tests.bench
 
 bench-scale: $(READY) ## Measure five thousand sessions: 5 GB, and some minutes to make them

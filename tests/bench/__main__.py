@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from tests.bench import neovim_speed
 from tests.bench.figures import table
 from tests.bench.made_files import CACHE
 from tests.bench.process import ROOT
@@ -66,6 +67,12 @@ Each file is ten times as long as the one before.
 {growth}
 
 {scale}
+## In Neovim
+
+A session of {entries:,} entries and {forks} forks, the daemon running and the session read once.
+
+{neovim}
+
 ## Where a goal is missed, and why
 
 What a profile of each shows:
@@ -133,6 +140,9 @@ def document(found: Found, plan: Plan, machine_line: str) -> str:
         alone=table(["work", "median", "99th percentile", "goal"], found.alone),
         growth=table(["work", *names, *factors, "allowed"], [x.cells() for x in found.growth]),
         scale=scale_section(DOCUMENT),
+        entries=neovim_speed.ENTRIES,
+        forks=neovim_speed.FORKS,
+        neovim=neovim_speed.shown(found.neovim),
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from tests.bench.figures import CONSTANT, Comparison, Growth, amount, digits, percentile
 from tests.bench.made_files import made_folder, made_session
+from tests.bench.neovim_speed import Speed, speeds
 from tests.bench.our_side import MESSAGE, PINNED_TOKENS
 from tests.bench.ping_servers import METHOD
 from tests.bench.process import SERVE, Timed, peak_memory, run
@@ -65,13 +66,17 @@ class Plan:
 
 @dataclass(slots=True)
 class Found:
-    """What a run found; see `figures`. ``alone`` has finished rows, ``megabytes`` the files."""
+    """What a run found; see `figures`. ``alone`` has finished rows, ``megabytes`` the files.
+
+    ``neovim`` is by editor, and empty if none is installed.
+    """
 
     megabytes: dict[str, float] = field(default_factory=dict)
     pi: list[Comparison] = field(default_factory=list)
     parts: list[Comparison] = field(default_factory=list)
     alone: list[list[str]] = field(default_factory=list)
     growth: list[Growth] = field(default_factory=list)
+    neovim: dict[str, list[Speed]] = field(default_factory=dict)
 
 
 class Sides:
@@ -133,6 +138,8 @@ def measure(plan: Plan, package: Path | None, scratch: Path, say: Callable[[str]
     found.parts += wire_rounds(sides, plan)
     say("Connecting")
     found.alone += connect_rounds(sides, plan)
+    say("Neovim")
+    found.neovim = speeds(plan.rounds)
     return found
 
 

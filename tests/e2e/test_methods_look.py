@@ -197,6 +197,18 @@ def test_locate(talk: Talk, start: str, to: str, found: str | None) -> None:
         assert rows[answer["offset"]]["id"] == found
 
 
+def test_find(talk: Talk) -> None:
+    hit = talk.ask("find", query="SECOND", **{"from": "c"})
+    assert hit == {"id": "d", "number": 2, "total": 2, "wrapped": False}
+    assert talk.ask("find", query="second", **{"from": "d"})["wrapped"] is True
+    assert talk.ask("find", query="second", backwards=True)["id"] == "d"
+    assert talk.ask("find", query="second", filter="labeledOnly") is None
+    talk.ask("label", targetId="b", label="second to none")
+    assert talk.ask("find", query="second", filter="labeledOnly")["id"] == "b"
+    assert talk.error("find", query="second", **{"from": "gone"}).code == 4001
+    assert talk.error("find").data["parameter"] == "query"
+
+
 def test_locate_hits_and_labels(talk: Talk) -> None:
     talk.ask("label", targetId="b", label="start")
     assert talk.ask("locate", **{"from": "a", "to": "nextLabel"})["id"] == "b"

@@ -299,6 +299,7 @@ def test_queries(daemon: StartDaemon, agent_dir: Path, name: str) -> None:
     query = QUERIES[name]
     asker.ok("tree", path, query=query)
     asker.ok("locate", path, **{"from": ids[0], "to": "nextHit", "query": query})
+    asker.ok("find", path, **{"from": ids[0], "query": query})
     asker.ok("list", scope="all", query=query)
 
 

@@ -132,6 +132,10 @@ class Editor:
             finally:
                 self._process.kill()  # does nothing to a process that has ended
 
+    def has_ended(self) -> bool:
+        """Whether the editor has left."""
+        return self._process.poll() is not None
+
     def leave(self) -> None:
         """Leave the editor without saving, and wait for its end."""
         if self._process.poll() is None:
@@ -189,6 +193,11 @@ class Editor:
             return shown"""
         )
         return shown
+
+    def goes_on(self) -> None:
+        """Leave the prompt that long messages end with, if there is one."""
+        if self.request("nvim_get_mode")["mode"] == "r":
+            self.keys("<CR>")
 
     def sees(self, *texts: str) -> str:
         """Wait until a line of the screen holds all the texts; give that line."""
@@ -262,6 +271,12 @@ class Editor:
         found: str = self.request("nvim_get_current_line")
         return found
 
+    def state(self) -> Json:
+        """The state of the only connection."""
+        return self.lua(
+            "for _, c in pairs(require('branchline.client').connections) do return c.state end"
+        )
+
     def leaf(self) -> Json:
         """The id of the leaf of the only session that is open."""
         return self.lua(
@@ -326,6 +341,17 @@ class Terminal:
             return shown if any(all(text in line for text in texts) for line in lines) else None
 
         found = until(find, lambda: f"{texts} in the terminal\n{self.text()}")
+        assert found is not None
+        return found
+
+    def sees_text(self, words: str) -> str:
+        """Wait until the screen holds words, wherever its lines break; give the whole screen."""
+
+        def find() -> str | None:
+            shown = self.text()
+            return shown if "".join(words.split()) in "".join(shown.split()) else None
+
+        found = until(find, lambda: f"{words!r} in the terminal\n{self.text()}")
         assert found is not None
         return found
 

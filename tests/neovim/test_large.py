@@ -49,16 +49,71 @@ def test_ten_thousand_entries(
     assert editor.lua("return _G.trees") == 1, "what goes on from the leaf is asked for alone"
 
 
-def test_more_rows_than_a_buffer_holds(editor: Editor, sessions: Path, project: Path) -> None:
-    said = [user(f"m{n}", f"m{n - 1}" if n else None, f"message {n}, n{n}n") for n in range(20_600)]
+def test_search_goes_from_hit_to_hit_through_more_rows_than_a_buffer_holds(
+    editor: Editor, sessions: Path, project: Path, daemon: SharedDaemon
+) -> None:
+    said = [user(f"m{n}", f"m{n - 1}" if n else None, f"message {n}, n{n}n") for n in range(21_600)]
     path = write_session(sessions, *said, cwd=str(project))
     editor.tree(str(path))
-    editor.sees("600 rows left out")
-    editor.sees("● message 20599,", "◀ here")
+    editor.sees("1600 rows left out")
+    editor.sees("● message 21599,", "◀ here")
     assert len(editor.buffer()) == 20_000
-    editor.keys("/n77n<CR>")
-    editor.is_complete()
-    editor.sees("● message 77,")
-    editor.keys("fd")
+
+    def shows(text: str, number: str) -> None:
+        editor.sees(number)
+        editor.is_on(text)
+        editor.sees("● " + text)
+
+    hits = [n for n in range(21_600) if "777" in f"message {n}, n{n}n"]
+    editor.keys("/777 message<CR>")
+    shows("message 777,", f"/777 message  [1/{len(hits)}]  round the end")
     editor.is_complete()
     assert len(editor.buffer()) == 20_000
+    editor.is_on("message 777,")
+    editor.keys("n")
+    shows("message 1777,", f"[2/{len(hits)}]")
+    editor.keys("3n")
+    shows(f"message {hits[4]},", f"[5/{len(hits)}]")
+    editor.keys("N")
+    shows(f"message {hits[3]},", f"[4/{len(hits)}]")
+    editor.keys("gg?777 message<CR>")
+    shows(f"message {hits[-1]},", f"?777 message  [{len(hits)}/{len(hits)}]  round the end")
+    editor.keys("N")
+    shows("message 777,", "[1/")
+    editor.keys("/nowhere<CR>")
+    editor.says('No entry holds "nowhere"')
+    editor.keys("gl")
+    editor.is_on("message 21599,")
+    editor.is_complete()
+    daemon.command("append", str(path), "-m", "one more")
+    until(lambda: editor.buffer()[-1] == "● one more")
+    editor.is_on("message 21599,")
+    editor.keys("gl")
+    editor.sees("● one more", "◀ here")
+    assert editor.call("getreg", "/") == r"\c\Vnowhere"
+
+
+def test_search_opens_the_branches_that_were_left_folded(
+    editor: Editor, sessions: Path, project: Path
+) -> None:
+    said = [user(f"m{n}", f"m{n - 1}" if n else None, f"message {n}") for n in range(12_000)]
+    for branch in range(3):
+        above = f"m{branch * 10}"
+        for n in range(4_000):
+            made = user(f"b{branch}-{n}", above, f"aside {branch} step {n}")
+            said.append(made)
+            above = f"b{branch}-{n}"
+    said.append(user("last", "m11999", "the end"))
+    path = write_session(sessions, *said, cwd=str(project))
+    editor.tree(str(path))
+    assert len(editor.buffer()) == 12_004
+    editor.keys("gg/aside 1 3999<CR>")
+    editor.sees("[1/1]")
+    editor.is_on("aside 1 step 3999")
+    editor.sees("aside 1 step 3999")
+    editor.is_complete()
+    assert editor.call("foldclosed", ".") == -1
+    assert len(editor.buffer()) == 12_003 + 4_000
+    editor.is_on("aside 1 step 3999")
+    editor.keys("g?")
+    editor.sees("ask the daemon for the next entry with words")

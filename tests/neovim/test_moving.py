@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.e2e.shared import SharedDaemon
 from tests.neovim.conftest import StartEditor
 from tests.neovim.editor import Editor, entries_of, until
@@ -117,6 +119,60 @@ def test_a_discarded_draft_stores_nothing(editor: Editor, demo: Path) -> None:
     editor.sees_not("Summary of the branch")
     assert types_of(demo) == []
     assert editor.leaf() == LEAF
+
+
+@pytest.mark.parametrize("leave", [":wa<CR>:qa<CR>", ":qa!<CR>"])
+def test_a_summary_that_was_begun_survives_leaving(
+    start: StartEditor, demo: Path, environment: dict[str, str], leave: str
+) -> None:
+    editor = start()
+    editor.tree()
+    editor.goto("Try pandas first")
+    editor.keys("S")
+    until(lambda: any("## Goal" in line for line in editor.buffer()))
+    drafts = Path(environment["XDG_STATE_HOME"]) / "nvim" / "branchline" / "drafts"
+    until(lambda: list(drafts.glob("draft-*.md")), "the summary in a file")
+    editor.keys("GoIt was too slow.<Esc>" + leave)
+    until(editor.has_ended)
+    (kept,) = drafts.glob("draft-*.md")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    edited = leave.startswith(":wa")
+    assert ("It was too slow." in kept.read_text()) == edited
+    assert types_of(demo) == []
+    again = start()
+    again.tree()
+    again.goto("Try pandas first")
+    again.keys("<CR>")
+    again.sees("s  go on with the summary that was kept")
+    again.keys("s")
+    again.sees("Summary of the branch that is left", ":w stores")
+    assert again.buffer() == kept.read_text().splitlines()
+    again.keys("GoAnd after a night.<Esc>:w<CR>")
+    again.sees("⇄", "◀ here")
+    (summary,) = (e for e in entries_of(demo)[59:] if e["type"] == "branch_summary")
+    assert "And after a night." in summary["summary"].splitlines()
+    assert ("It was too slow." in summary["summary"].splitlines()) == edited
+    assert not kept.exists()
+
+
+def test_a_summary_is_kept_for_its_place_alone(start: StartEditor, demo: Path) -> None:
+    editor = start()
+    editor.tree()
+    editor.goto("Try pandas first")
+    editor.keys("S")
+    until(lambda: any("## Goal" in line for line in editor.buffer()))
+    editor.keys("GoMy own words.<Esc>:q<CR>")
+    editor.goto("First back to a clean state")
+    editor.keys("<CR>")
+    editor.sees("s  take a summary along")
+    editor.keys("q")
+    editor.goto("Try pandas first")
+    editor.keys("S")
+    editor.sees("My own words.")
+    editor.keys("gq")
+    editor.sees_not("My own words.")
+    editor.keys("<CR>")
+    editor.sees("s  take a summary along")
 
 
 def test_undo_and_redo(editor: Editor, demo: Path) -> None:

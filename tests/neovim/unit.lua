@@ -235,7 +235,8 @@ test('the help names every subcommand, key, option, highlight and function', fun
   for _, name in ipairs(require('branchline.command').names()) do
     documented('\n' .. name .. '[ %[{]', name)
   end
-  for _, key in ipairs(require('branchline.keys').KEYS.tree) do
+  local keys = require('branchline.keys').KEYS
+  for _, key in ipairs(vim.list_extend(vim.list_slice(keys.tree), keys.search)) do
     documented('\n    ' .. vim.pesc(key.keys[1]) .. ' +' .. vim.pesc(key.name) .. ' +', key.name)
     documented(vim.pesc(key.help):gsub(' ', '%%s+'), key.help)
   end

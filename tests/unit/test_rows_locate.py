@@ -108,3 +108,61 @@ def test_an_unknown_entry_is_not_found() -> None:
         drawing.locate(View(), "nowhere", "parent")
     with pytest.raises(NotFound, match="no entry nowhere"):
         drawing.window(View(), {}, around="nowhere")
+
+
+def found(
+    session: MadeSession, query: str, origin: str | None, *, backwards: bool = False, **view: Any
+) -> tuple[str, int, int, bool] | None:
+    """The entry that is found, which of how many it is, and whether by going round."""
+    hit = session.drawing().find(view.get("filter", "default"), query, origin, backwards=backwards)
+    return None if hit is None else (hit["id"], hit["number"], hit["total"], hit["wrapped"])
+
+
+def with_words() -> MadeSession:
+    """Path a, b, c, d with a branch x, y at b; the word is in a, y and d."""
+    session = MadeSession()
+    session.user("a", None, "the Word")
+    session.user("b", "a")
+    session.user("x", "b")
+    session.assistant("y", "x", "a word more")
+    session.user("c", "b")
+    session.tool("t")
+    session.user("d", "t", "last word")
+    return session
+
+
+def test_words_are_found_in_folded_branches_in_the_order_of_the_open_tree() -> None:
+    session = with_words()
+    assert found(session, "word", "a") == ("y", 2, 3, False)
+    assert found(session, "word", "y") == ("d", 3, 3, False)
+    assert found(session, "WORD last", "a") == ("d", 1, 1, False)
+
+
+def test_a_search_goes_round_the_end_in_both_directions() -> None:
+    session = with_words()
+    assert found(session, "word", "d") == ("a", 1, 3, True)
+    assert found(session, "word", "a", backwards=True) == ("d", 3, 3, True)
+    assert found(session, "word", "d", backwards=True) == ("y", 2, 3, False)
+    assert found(session, "more", "y") == ("y", 1, 1, True)
+
+
+def test_a_search_begins_at_the_ends_and_anywhere_between() -> None:
+    session = with_words()
+    assert found(session, "word", None) == ("a", 1, 3, False)
+    assert found(session, "word", None, backwards=True) == ("d", 3, 3, False)
+    assert found(session, "word", "x") == ("y", 2, 3, False)
+    assert found(session, "word", "c", backwards=True) == ("y", 2, 3, False)
+
+
+def test_a_search_looks_at_what_the_filter_shows() -> None:
+    session = with_words()
+    assert found(session, "word", "a", filter="userOnly") == ("d", 2, 2, False)
+    # A hidden entry counts as its nearest shown ancestor.
+    assert found(session, "word", "y", filter="userOnly") == ("d", 2, 2, False)
+
+
+def test_no_words_and_words_that_are_nowhere_find_nothing() -> None:
+    assert found(with_words(), "  ", "a") is None
+    assert found(with_words(), "nowhere", "a") is None
+    with pytest.raises(NotFound):
+        found(with_words(), "word", "gone")

@@ -28,6 +28,7 @@ HANDLERS: dict[str, Handler] = {
     "session/repair": changes.repair,
     "session/tree": views.tree,
     "session/locate": views.locate,
+    "session/find": views.find,
     "session/branches": views.branches,
     "session/entries": views.entries,
     "session/context": views.context,

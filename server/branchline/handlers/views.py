@@ -16,6 +16,7 @@ from branchline.tree.drawing import View
 from branchline.wire.method_params import (
     ContextParams,
     EntriesParams,
+    FindParams,
     LocateParams,
     SessionParams,
     TreeParams,
@@ -47,6 +48,19 @@ async def locate(connection: Connection, params: LocateParams) -> object:
     session = await connection.session(params.session)
     step = partial(session.drawing.locate, _view(params), params.from_, params.to)
     return await session.read(step)
+
+
+async def find(connection: Connection, params: FindParams) -> object:
+    """``session/find``."""
+    session = await connection.session(params.session)
+    look = partial(
+        session.drawing.find,
+        params.filter,
+        params.query,
+        params.from_,
+        backwards=params.backwards,
+    )
+    return await session.read(look)
 
 
 async def branches(connection: Connection, params: SessionParams) -> object:

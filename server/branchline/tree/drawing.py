@@ -1,4 +1,4 @@
-"""The drawing of one session, kept between requests: ``session/tree`` and ``session/locate``.
+"""The drawing of one session, kept between requests: ``session/tree``, ``locate`` and ``find``.
 
 What depends only on the tree, the leaf and how one looks at them is kept until one of these
 changes; after an append, the links between shown entries grow instead of being made again.
@@ -13,7 +13,7 @@ from branchline.errors import NotFound
 from branchline.tree.filters import Filter, Search, query_words, visible
 from branchline.tree.index import NONE, Bodies, Tree
 from branchline.tree.layout import Drawn, Layout, ShownTree, collapse_runs, draw
-from branchline.tree.locate import Place, Step, locate
+from branchline.tree.locate import Hit, Place, Step, find, locate
 from branchline.tree.rows import Row, RowMaker
 
 ROOTS: Final = "root"
@@ -55,6 +55,7 @@ class Drawing:
         self._state = (tree.version, tree.leaf)
         self._row_maker = RowMaker(tree, bodies)
         self._drawn: dict[View, tuple[ShownTree, Drawn]] = {}
+        self._hits: dict[View, tuple[ShownTree, Drawn, list[tuple[int, int]]]] = {}
         self._shown: dict[tuple[Filter, tuple[str, ...]], ShownTree] = {}
         self._searches: dict[tuple[str, ...], Search] = {}
 
@@ -95,18 +96,54 @@ class Drawing:
         has_query = bool(query_words(view.query))
         return locate(self._tree, shown_tree, drawn, origin, step, has_query=has_query)
 
+    def find(
+        self, filter_name: Filter, query: str, from_id: str | None, *, backwards: bool = False
+    ) -> Hit | None:
+        """The next entry that holds every word, of those that the filter shows; None without words.
+
+        In the order of layout ``pinned`` with nothing folded. Raises `NotFound`.
+        """
+        origin = None if from_id is None else self._find(from_id)
+        words = query_words(query)
+        if not words:
+            return None
+        shown_tree, drawn, hits = self._find_all(filter_name, words)
+        row = None if origin is None else drawn.row_of(shown_tree, origin)
+        return find(self._tree, hits, row, backwards=backwards)
+
+    def _find_all(
+        self, filter_name: Filter, words: tuple[str, ...]
+    ) -> tuple[ShownTree, Drawn, list[tuple[int, int]]]:
+        """The tree with nothing folded, and the row and entry of each that holds the words."""
+        self._forget()
+        key = View(filter=filter_name, query=" ".join(words))
+        kept = self._hits.get(key)
+        if kept is None:
+            shown_tree = self._show(View(filter=filter_name))
+            matching = self._show(key).shown
+            drawn = draw(self._tree, shown_tree, "pinned", expanded=range(NONE, len(self._tree)))
+            hits = [(row, entry) for row, entry in enumerate(drawn.entries) if matching[entry]]
+            kept = (shown_tree, drawn, hits)
+        _keep(self._hits, key, kept)
+        return kept
+
     def _find(self, entry_id: str) -> int:
         ordinal = self._tree.find(entry_id)
         if ordinal is None:
             raise NotFound.entry(entry_id)
         return ordinal
 
-    def _draw(self, view: View) -> tuple[ShownTree, Drawn]:
+    def _forget(self) -> None:
+        """Forget what was kept of another state of the tree."""
         tree = self._tree
         if self._state != (tree.version, tree.leaf):
             self._state = (tree.version, tree.leaf)
             self._row_maker = RowMaker(tree, self._bodies)
             self._drawn.clear()
+            self._hits.clear()
+
+    def _draw(self, view: View) -> tuple[ShownTree, Drawn]:
+        self._forget()
         kept = self._drawn.get(view)
         if kept is None:
             shown_tree = self._show(view)
@@ -114,9 +151,9 @@ class Drawing:
             if ROOTS in view.expanded:
                 expanded.add(NONE)
             folded = self._ordinals(view.folded)
-            drawn = draw(tree, shown_tree, view.layout, folded, expanded)
+            drawn = draw(self._tree, shown_tree, view.layout, folded, expanded)
             if view.runs_as_one:
-                drawn = collapse_runs(tree, drawn, expanded)
+                drawn = collapse_runs(self._tree, drawn, expanded)
             kept = (shown_tree, drawn)
             _keep(self._drawn, view, kept)
         return kept

@@ -1,9 +1,11 @@
-"""Where a step through the drawn tree leads: ``session/locate``.
+"""Where a step through the drawn tree leads: ``session/locate`` and ``session/find``.
 
-Steps go between drawn rows, so a folded branch or a run is stepped over as the one row it is.
+Steps go between drawn rows, so a folded branch or a run is stepped over as the one row it is. What
+is found by its words may be anywhere: there the whole tree is laid out, with nothing folded.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypedDict
 
 from branchline.entries import Kind
@@ -30,6 +32,41 @@ class Place(TypedDict):
 
     id: str
     offset: int
+
+
+class Hit(TypedDict):
+    """An entry that holds the words: the how-many-th of ``total``, and if round the end."""
+
+    id: str
+    number: int
+    total: int
+    wrapped: bool
+
+
+def find(
+    tree: Tree, hits: Sequence[tuple[int, int]], origin: int | None, *, backwards: bool
+) -> Hit | None:
+    """The next of the hits from the row ``origin``, round the end if need be, or None.
+
+    ``hits`` are the row and the entry of each, from top to bottom. Without an origin it is the
+    first, backwards the last.
+    """
+    if not hits:
+        return None
+    wrapped = False
+    if origin is None:
+        place = len(hits) - 1 if backwards else 0
+    else:
+        below = bisect_left if backwards else bisect_right
+        place = below(hits, origin, key=lambda hit: hit[0]) - (1 if backwards else 0)
+        wrapped = not 0 <= place < len(hits)
+        place %= len(hits)
+    return {
+        "id": tree.ids[hits[place][1]],
+        "number": place + 1,
+        "total": len(hits),
+        "wrapped": wrapped,
+    }
 
 
 def locate(

@@ -123,6 +123,16 @@ class LocateParams(ViewParams):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FindParams(SessionParams):
+    """Params of ``session/find``: which entry with words is next. No ``from_`` is the beginning."""
+
+    query: str
+    from_: str | None = None
+    backwards: bool = False
+    filter: Filter = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EntriesParams(SessionParams):
     """Params of ``session/entries``."""
 

@@ -15,6 +15,7 @@ from branchline.wire.method_params import (
     CreateParams,
     EditParams,
     EntriesParams,
+    FindParams,
     ForkParams,
     LabelParams,
     ListParams,
@@ -103,6 +104,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 LocateParams,
                 ("id", "offset"),
                 "The row that lies in a direction from another; null if there is none.",
+            ),
+            Method(
+                "session/find",
+                FindParams,
+                ("id", "number", "total", "wrapped"),
+                "The next entry that holds words; null if there is none.",
             ),
             Method(
                 "session/branches",

@@ -21,7 +21,7 @@ end
 M.unless_problem = unless_problem
 
 --- Go here, with a question if something is left behind.
----@type branchline.Act
+---@param tree branchline.Tree
 function M.go(tree)
   local item = tree:current()
   if item and item.row.isLeaf and item.row.role ~= 'user' then
@@ -31,7 +31,7 @@ function M.go(tree)
   end
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.go_with_summary(tree)
   local item = tree:current()
   if item then
@@ -39,7 +39,7 @@ function M.go_with_summary(tree)
   end
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.compact(tree)
   require('branchline.compact').ask(tree.session)
 end
@@ -56,7 +56,7 @@ local function take_back(session, done)
   )
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.undo(tree)
   local session = tree.session
   if session.undone_at ~= nil and session.undone_at == (session.leafId or vim.NIL) then
@@ -66,7 +66,7 @@ function M.undo(tree)
   take_back(session, 'Undone')
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.redo(tree)
   local session = tree.session
   if session.undone_at == nil or session.undone_at ~= (session.leafId or vim.NIL) then
@@ -76,13 +76,13 @@ function M.redo(tree)
   take_back(session, 'Made again')
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.ask_here(tree)
   local item = tree:current()
   require('branchline.ask').open(tree.session, { from = item and item.id })
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.preview(tree)
   local item = tree:current()
   if item then
@@ -90,9 +90,9 @@ function M.preview(tree)
   end
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.leaf(tree)
-  tree:jump(tree:leaf_line())
+  tree:to_leaf()
 end
 
 ---@param direction 1|-1
@@ -119,17 +119,17 @@ M.next_user = motion(1, is_user)
 M.previous_label = motion(-1, is_labelled)
 M.next_label = motion(1, is_labelled)
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.previous_branch(tree)
   tree:jump(tree:sibling_line(-1))
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.next_branch(tree)
   tree:jump(tree:sibling_line(1))
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.label(tree)
   local item = tree:current()
   if not item then
@@ -143,7 +143,7 @@ function M.label(tree)
   end)
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.rename(tree)
   local session = tree.session
   vim.ui.input({ prompt = 'Name of the session: ', default = session.name }, function(name)
@@ -153,7 +153,7 @@ function M.rename(tree)
   end)
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.fork(tree)
   local item = tree:current()
   if not item then
@@ -188,7 +188,7 @@ local function yank(register, what, lines)
   notify.info(('Yanked %s: %s'):format(what, text.plural(#lines, 'line')))
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.yank_entry(tree)
   local item = tree:current()
   local register = vim.v.register -- it is gone when the answer comes
@@ -204,7 +204,7 @@ function M.yank_entry(tree)
   )
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.yank_context(tree)
   local item = tree:current()
   local register = vim.v.register
@@ -222,11 +222,19 @@ function M.yank_context(tree)
   end)
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.open_file(tree)
   local item = tree:current()
   if item then
     require('branchline.files').open(tree.session, item.id)
+  end
+end
+
+---@param tree branchline.Tree
+function M.open_image(tree)
+  local item = tree:current()
+  if item then
+    require('branchline.images').open(tree.session, item.id)
   end
 end
 
@@ -244,7 +252,7 @@ M.filter_user = filter('userOnly')
 M.filter_labels = filter('labeledOnly')
 M.filter_all = filter('all')
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.filter_query(tree)
   vim.ui.input({ prompt = 'Entries with these words: ', default = tree.query }, function(query)
     if query then
@@ -253,7 +261,27 @@ function M.filter_query(tree)
   end)
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
+function M.search(tree)
+  require('branchline.search').ask(tree, false)
+end
+
+---@param tree branchline.Tree
+function M.search_backwards(tree)
+  require('branchline.search').ask(tree, true)
+end
+
+---@param tree branchline.Tree
+function M.search_next(tree)
+  require('branchline.search').again(tree, false)
+end
+
+---@param tree branchline.Tree
+function M.search_previous(tree)
+  require('branchline.search').again(tree, true)
+end
+
+---@param tree branchline.Tree
 function M.cancel(tree)
   M.cancel_job(tree.session)
 end
@@ -269,7 +297,7 @@ function M.cancel_job(session)
   )
 end
 
----@type branchline.Act
+---@param tree branchline.Tree
 function M.close(tree)
   if #vim.api.nvim_list_wins() > 1 then
     vim.cmd.close()

@@ -52,7 +52,7 @@ local function prompt(session, draft, content, images)
   end)
   local tree = require('branchline.tree').of(session)
   if tree then
-    tree.follows_leaf = true
+    tree.follows_leaf, tree.followed = true, nil
   end
   session:change('session/prompt', { content = with_images(content, images) }, function(problem)
     unsubscribe()

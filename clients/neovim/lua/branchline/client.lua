@@ -4,6 +4,8 @@ local M = {}
 
 local notify = require('branchline.notify')
 
+local configs = vim.lsp.config --[[@as table<string, vim.lsp.Config?>]]
+
 local FIRST_PAUSE_MS = 200
 local LONGEST_PAUSE_MS = 30000
 local TRIES = 6
@@ -53,16 +55,17 @@ local function without_null(value)
 end
 
 ---@type fun(connection: branchline.Connection, method: string, params: table)
-M.on_notification = function() end
+M.on_notification = function(_, _, _) end
 ---@type fun(connection: branchline.Connection)
-M.on_ready = function() end
+M.on_ready = function(_) end
 ---@type fun(connection: branchline.Connection)
-M.on_lost = function() end
+M.on_lost = function(_) end
 
 ---@param message string
+---@param was_told? boolean whether the user knows already
 ---@return branchline.Error
-local function gone(message)
-  return { code = 0, message = message, data = { kind = 'gone' } }
+local function gone(message, was_told)
+  return { code = 0, message = message, data = { kind = 'gone', wasTold = was_told } }
 end
 
 --- The workspace that a folder belongs to.
@@ -70,7 +73,7 @@ end
 ---@return string
 function M.root(folder)
   folder = vim.fs.normalize(folder or assert(vim.uv.cwd()))
-  local markers = (vim.lsp.config.branchline or {}).root_markers or { '.pi', '.git' }
+  local markers = (configs.branchline or {}).root_markers or { '.pi', '.git' }
   return vim.fs.root(folder, markers) or folder
 end
 
@@ -125,16 +128,22 @@ local function with_handlers(config, connection)
   config.handlers = vim.tbl_extend('force', config.handlers or {}, handlers)
 end
 
---- Neovim drops the answers to cancelled requests. Here they come back, without their facts.
+--- Neovim drops the answers to cancelled requests: here they come back, without their facts. And it
+--- has no good word for a daemon that refuses to begin: that is ours to tell.
 ---@param rpc vim.lsp.rpc.PublicClient
+---@param refused fun(problem: branchline.Error)
 ---@return vim.lsp.rpc.PublicClient
-local function answering_all(rpc)
+local function answering_all(rpc, refused)
   local request = rpc.request
   rpc.request = function(method, params, callback, on_reply)
     local answered = false
-    return request(method, params, function(...)
+    return request(method, params, function(problem, ...)
       answered = true
-      return callback(...)
+      if method == 'initialize' and problem then
+        refused(problem)
+        return rpc.terminate()
+      end
+      return callback(problem, ...)
     end, function(...)
       if on_reply then
         on_reply(...)
@@ -151,7 +160,7 @@ end
 
 function Connection:_start()
   local options = require('branchline.config').get()
-  local given = vim.lsp.config.branchline
+  local given = configs.branchline
   local config = vim.deepcopy(given or { cmd = { 'branchline', 'connect' } }) --[[@as vim.lsp.ClientConfig]]
   local command = config.cmd
   if type(command) == 'table' and vim.fn.executable(command[1]) == 0 then
@@ -181,14 +190,19 @@ function Connection:_start()
         self:_ended(code, signal)
       end)
     end
+    local rpc
     if type(command) == 'function' then
-      return answering_all(command(dispatchers, resolved))
+      rpc = command(dispatchers, resolved)
+    else
+      rpc = vim.lsp.rpc.start(command, dispatchers, {
+        cwd = config.cmd_cwd,
+        env = config.cmd_env,
+        detached = config.detached,
+      })
     end
-    return answering_all(vim.lsp.rpc.start(command, dispatchers, {
-      cwd = config.cmd_cwd,
-      env = config.cmd_env,
-      detached = config.detached,
-    }))
+    return answering_all(rpc, function(problem)
+      self:_fail(('The daemon does not take the settings: %s. :help branchline-options'):format(problem.message))
+    end)
   end
   local started, id = pcall(vim.lsp.start, config, {
     attach = false,
@@ -224,7 +238,8 @@ function Connection:_fail(message)
   self.state = 'failed'
   self.client = nil
   notify.error(message)
-  self:_drop(gone(message))
+  vim.cmd.redrawstatus({ bang = true })
+  self:_drop(gone(message, true))
 end
 
 --- Answer all that waits with a problem.
@@ -244,7 +259,6 @@ end
 ---@param signal integer
 function Connection:_ended(code, signal)
   local was_steady = self.ready_at and vim.uv.now() - self.ready_at > STEADY_S * 1000
-  local was_ready = self.ready_at ~= nil
   self.client, self.ready_at = nil, nil
   local pending = self.pending
   self.pending = {}
@@ -253,6 +267,8 @@ function Connection:_ended(code, signal)
   end
   if vim.v.exiting ~= vim.NIL then
     return -- the editor leaves: nothing is to be started again
+  elseif self.state == 'failed' then
+    return -- it was told already
   elseif self.state == 'stopped' then
     if self.on_stopped then
       local callback = self.on_stopped
@@ -261,16 +277,16 @@ function Connection:_ended(code, signal)
     end
     return
   end
+  self.state = 'pausing'
   M.on_lost(self)
   self.tries = was_steady and 1 or self.tries + 1
-  if self.tries > TRIES and not was_ready then
+  if self.tries >= TRIES then
     self:_fail(
       ('The daemon ended %d times (code %d, signal %d). '):format(self.tries, code, signal)
         .. ':checkhealth branchline looks for the reason, :Branchline restart tries again.'
     )
     return
   end
-  self.state = 'pausing'
   vim.defer_fn(function()
     if self.state == 'pausing' then
       self:_start()

@@ -161,6 +161,23 @@ M.SUBCOMMANDS = {
       end, FILTERS)
     end,
   },
+  image = {
+    help = 'save an image of the entry under the cursor: a path that is free',
+    run = function(command)
+      local path = table.concat(command.args, ' ')
+      local tree = require('branchline.tree').get()
+      local item = tree and tree:current()
+      if not tree or not item then
+        return notify.info('In the tree, on an entry with an image')
+      elseif path == '' then
+        return notify.info('Where to? :Branchline image PATH')
+      end
+      require('branchline.images').save(tree.session, item.id, path)
+    end,
+    complete = function(lead)
+      return vim.fn.getcompletion(lead, 'file')
+    end,
+  },
   yank = {
     help = 'yank what the model is sent at the leaf',
     run = in_tree('yank_context'),

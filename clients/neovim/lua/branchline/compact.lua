@@ -30,7 +30,7 @@ function M.ask(session)
     end
     local spec = {
       session = session,
-      key = 'compaction',
+      key = 'compaction at ' .. tostring(session.leafId),
       title = 'Summary of the past',
       host = plan.summarizer and plan.summarizer.host,
       method = 'session/compact',
@@ -42,36 +42,22 @@ function M.ask(session)
       end,
       stored = stored,
     }
-    float.ask('Compact', { M.cost(plan), 'It is written by ' .. summary.writer(plan.summarizer) }, {
-      {
-        key = 's',
-        help = 'write it, and show it first',
-        run = function()
-          summary.write(spec)
-        end,
-      },
-      {
-        key = 'f',
-        help = 'the same, with a focus',
-        run = function()
-          summary.write_with_focus(spec)
-        end,
-      },
-      {
-        key = 'g',
-        help = 'write and store it',
-        run = function()
-          require('branchline.trust').ask(spec.host, function()
-            session:change('session/compact', {}, function(failed, result)
-              if failed then
-                return notify.problem(failed)
-              end
-              stored(result)
-            end)
+    local choices = summary.choices(spec, 'write it, and show it first')
+    choices[#choices + 1] = {
+      key = 'g',
+      help = 'write and store it',
+      run = function()
+        require('branchline.trust').ask(spec.host, function()
+          session:change('session/compact', {}, function(failed, result)
+            if failed then
+              return notify.problem(failed)
+            end
+            stored(result)
           end)
-        end,
-      },
-    }, 'leave it')
+        end)
+      end,
+    }
+    float.ask('Compact', { M.cost(plan), 'It is written by ' .. summary.writer(plan.summarizer) }, choices, 'leave it')
   end)
 end
 

@@ -123,7 +123,7 @@ function M.get()
     end
     options[option.name] = value
   end
-  return options
+  return options --[[@as branchline.Options]]
 end
 
 return M

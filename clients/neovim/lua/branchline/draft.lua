@@ -1,11 +1,14 @@
 --- Buffers to write in: a message to the model, or a summary before it is stored.
 ---
 --- Only a `:w` that a person typed in such a buffer (or its keys) sends. `:wa`, 'autowriteall',
---- autosave plugins and the like keep the text, in a file of the user's alone, and send nothing.
+--- autosave plugins and the like keep the text, in a file of the user's alone, and send nothing. A
+--- summary is kept as soon as it has come: it was paid for.
 local M = {}
 
 local notify = require('branchline.notify')
 local text = require('branchline.text')
+
+local OLD_S = 30 * 86400
 
 ---@class branchline.DraftSpec
 ---@field kind "ask"|"draft"
@@ -22,6 +25,8 @@ local text = require('branchline.text')
 ---@class branchline.Draft: branchline.DraftSpec
 ---@field buf integer
 ---@field file string where it is kept
+---@field kept boolean whether it began with a text that was kept
+---@field id? string what the daemon calls a summary that it has just written
 ---@field busy? string what is being done, in a word
 local Draft = {}
 Draft.__index = Draft
@@ -80,6 +85,40 @@ local function keep(path, lines)
   vim.uv.fs_close(file)
 end
 
+local function folder()
+  return vim.fs.joinpath(vim.fn.stdpath('state') --[[@as string]], 'branchline', 'drafts')
+end
+
+---@param spec {kind: string, key: string, session: branchline.Session}
+---@return string
+local function name_of(spec)
+  return ('%s-%s'):format(spec.kind, vim.fn.sha256(spec.session.path .. '\n' .. spec.key):sub(1, 12))
+end
+
+---@param spec {kind: string, key: string, session: branchline.Session}
+---@return string
+local function file_of(spec)
+  return vim.fs.joinpath(folder(), name_of(spec) .. '.md')
+end
+
+--- Whether there is a text of such a draft, from now or from before.
+---@param spec {kind: string, key: string, session: branchline.Session}
+---@return boolean
+function M.is_kept(spec)
+  return M.find(spec.key, spec.session) ~= nil or vim.uv.fs_stat(file_of(spec)) ~= nil
+end
+
+--- Forget what nobody came back to: a summary fits only where it was written.
+local function forget_old()
+  for name in vim.fs.dir(folder()) do
+    local path = vim.fs.joinpath(folder(), name)
+    local stat = vim.uv.fs_stat(path)
+    if vim.startswith(name, 'draft-') and stat and os.time() - stat.mtime.sec > OLD_S then
+      vim.uv.fs_unlink(path)
+    end
+  end
+end
+
 --- The draft of the current buffer.
 ---@return branchline.Draft?
 function M.get()
@@ -108,18 +147,19 @@ function M.open(spec)
   end
   if next(M.drafts) == nil then
     watch_command_line()
+    forget_old()
   end
   local buf = vim.api.nvim_create_buf(true, false)
-  local name = ('%s-%s'):format(spec.kind, vim.fn.sha256(spec.session.path .. '\n' .. spec.key):sub(1, 12))
   local draft = setmetatable(spec --[[@as table]], Draft) --[[@as branchline.Draft]]
   draft.buf = buf
-  draft.file = vim.fs.joinpath(vim.fn.stdpath('state') --[[@as string]], 'branchline', 'drafts', name .. '.md')
+  draft.file = file_of(spec)
   M.drafts[buf] = draft
-  vim.api.nvim_buf_set_name(buf, 'branchline://' .. name .. '.md')
+  vim.api.nvim_buf_set_name(buf, 'branchline://' .. name_of(spec) .. '.md')
   vim.bo[buf].buftype = 'acwrite'
   vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].swapfile = false
-  local kept = spec.kind == 'ask' and read(draft.file)
+  local kept = read(draft.file)
+  draft.kept = kept ~= nil
   draft:set(kept or spec.lines)
   vim.bo[buf].modified = false
   local group = vim.api.nvim_create_augroup('branchline_draft_' .. buf, {})
@@ -144,7 +184,7 @@ function M.open(spec)
   vim.bo[buf].filetype = 'markdown'
   require('branchline.keys').map(spec.kind, buf)
   if kept then
-    notify.info('This is the text that was kept')
+    notify.info('This is the text that was kept' .. (spec.rewrite and '; gR has it written anew' or ''))
   end
   return draft
 end
@@ -209,11 +249,16 @@ function Draft:_written(name)
     vim.bo[self.buf].modified = false
     self:submit()
   else
-    if self.kind == 'ask' then
+    if not self.busy then
       keep(self.file, lines)
     end
     vim.bo[self.buf].modified = false
   end
+end
+
+--- Keep the text as it is now, beyond the end of the editor.
+function Draft:keep()
+  keep(self.file, vim.api.nvim_buf_get_lines(self.buf, 0, -1, false))
 end
 
 --- Send or store the text, as its kind has it.
@@ -223,16 +268,14 @@ function Draft:submit()
   elseif self:content() == '' then
     notify.info('There is nothing to send')
   else
-    if self.kind == 'ask' then
-      keep(self.file, vim.api.nvim_buf_get_lines(self.buf, 0, -1, false))
-    end
+    self:keep()
     self.send(self, self:content())
   end
 end
 
 --- Close the draft and forget its text.
 function Draft:finish()
-  if self.kind == 'ask' and vim.uv.fs_stat(self.file) then
+  if vim.uv.fs_stat(self.file) then
     vim.uv.fs_unlink(self.file)
   end
   if vim.api.nvim_buf_is_valid(self.buf) then

@@ -1,8 +1,10 @@
 --- `:checkhealth branchline`.
 local M = {}
 
+local configs = vim.lsp.config --[[@as table<string, vim.lsp.Config?>]]
+
 local function command_line()
-  local command = (vim.lsp.config.branchline or {}).cmd
+  local command = (configs.branchline or {}).cmd
   return type(command) == 'table' and command or nil
 end
 

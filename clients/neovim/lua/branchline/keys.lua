@@ -38,6 +38,7 @@ M.KEYS = {
     { name = 'fork', keys = { 'F' }, help = 'copy the path up to here into a new session' },
     { name = 'rename', keys = { 'R' }, help = 'rename the session' },
     { name = 'open-file', keys = { 'gf' }, help = "open the tool call's file at its line" },
+    { name = 'open-image', keys = { 'gx' }, help = 'show an image of the entry in another program' },
     { name = 'yank-entry', keys = { 'gy' }, help = 'yank the text of the entry' },
     { name = 'yank-context', keys = { 'gY' }, help = 'yank what the model is sent from here' },
     { name = 'filter-default', keys = { 'fd' }, help = 'show the usual' },
@@ -49,6 +50,13 @@ M.KEYS = {
     { name = 'cancel', keys = { '<C-c>' }, help = 'cancel what is being written' },
     { name = 'close', keys = { 'q' }, help = 'close' },
     { name = 'help', keys = { 'g?' }, help = 'show these keys' },
+  },
+  -- Only where a buffer does not hold all rows; elsewhere these keys are Vim's own.
+  search = {
+    { name = 'search', keys = { '/' }, help = 'ask the daemon for the next entry with words' },
+    { name = 'search-backwards', keys = { '?' }, help = 'for the one before' },
+    { name = 'search-next', keys = { 'n' }, help = 'to the next of them' },
+    { name = 'search-previous', keys = { 'N' }, help = 'to the one before' },
   },
   ask = {
     { name = 'send', keys = { '<C-s>', 'ZZ' }, help = 'send (so does typing :w)' },
@@ -66,14 +74,17 @@ M.KEYS = {
   },
   preview = {
     { name = 'open-file', keys = { 'gf' }, help = "open the tool call's file at its line" },
+    { name = 'open-image', keys = { 'gx' }, help = 'show an image of the entry in another program' },
     { name = 'close', keys = { 'q' }, help = 'close' },
   },
 }
 
 ---@type table<string, table<string, fun()>>
-local ACTIONS = { tree = {}, ask = {}, draft = {}, preview = {} }
-for _, key in ipairs(M.KEYS.tree) do
-  ACTIONS.tree[key.name] = tree_action((key.name:gsub('-', '_')))
+local ACTIONS = { tree = {}, search = {}, ask = {}, draft = {}, preview = {} }
+for _, kind in ipairs({ 'tree', 'search' }) do
+  for _, key in ipairs(M.KEYS[kind]) do
+    ACTIONS[kind][key.name] = tree_action((key.name:gsub('-', '_')))
+  end
 end
 for _, kind in ipairs({ 'ask', 'draft' }) do
   for _, key in ipairs(M.KEYS[kind]) do
@@ -85,41 +96,47 @@ end
 ACTIONS.preview['open-file'] = function()
   require('branchline.preview').open_file()
 end
+ACTIONS.preview['open-image'] = function()
+  require('branchline.preview').open_image()
+end
 ACTIONS.preview.close = function()
   vim.cmd.close()
 end
 
 --- Give a buffer its maps: the <Plug> ones always, the keys unless the user wants none.
----@param kind "tree"|"ask"|"draft"|"preview"
+---@param kind "tree"|"search"|"ask"|"draft"|"preview"
 ---@param buf integer
-function M.map(kind, buf)
-  local wanted = require('branchline.config').get().keys
+---@param wanted? boolean whether the keys are wanted at all
+function M.map(kind, buf, wanted)
+  wanted = wanted ~= false and require('branchline.config').get().keys
+  local nowait = kind == 'tree' or kind == 'search'
   for _, key in ipairs(M.KEYS[kind]) do
     local plug = ('<Plug>(branchline-%s)'):format(key.name)
     local help = 'Branchline: ' .. key.help
     vim.keymap.set('n', plug, ACTIONS[kind][key.name], { buffer = buf, desc = help })
     for _, lhs in ipairs(wanted and key.keys or {}) do
-      vim.keymap.set('n', lhs, plug, { buffer = buf, remap = true, nowait = kind == 'tree', desc = help })
+      vim.keymap.set('n', lhs, plug, { buffer = buf, remap = true, nowait = nowait, desc = help })
     end
   end
 end
 
---- Where a buffer cannot hold all rows, `/` asks the daemon for entries with words.
+--- Where a buffer does not hold all rows, the daemon searches.
 ---@param buf integer
 ---@param wanted boolean
 function M.search_by_daemon(buf, wanted)
-  if wanted and require('branchline.config').get().keys then
-    vim.keymap.set('n', '/', '<Plug>(branchline-filter-query)', { buffer = buf, remap = true })
-  else
-    pcall(vim.keymap.del, 'n', '/', { buffer = buf })
+  for _, key in ipairs(wanted and {} or M.KEYS.search) do
+    pcall(vim.keymap.del, 'n', key.keys[1], { buffer = buf })
   end
+  M.map('search', buf, wanted)
 end
 
 --- Show the keys of a kind of buffer in a float.
 ---@param kind string
 function M.help(kind)
   local lines = {}
-  for _, key in ipairs(M.KEYS[kind]) do
+  local tree = kind == 'tree' and require('branchline.tree').get()
+  local keys = tree and not tree:holds_all() and vim.list_slice(M.KEYS.search) or {}
+  for _, key in ipairs(vim.list_extend(keys, M.KEYS[kind])) do
     lines[#lines + 1] = ('%-10s %s'):format(table.concat(key.keys, ' '), key.help)
   end
   require('branchline.float').show('Keys', lines)

@@ -8,6 +8,7 @@ M.REQUESTS = {
   'session/close',
   'session/append',
   'session/tree',
+  'session/find',
   'session/entries',
   'session/branches',
   'session/context',

@@ -25,9 +25,18 @@ function M.error(message)
   tell(message, vim.log.levels.ERROR)
 end
 
+--- Show a line that need not be kept: what the editor itself would show in its place.
+---@param message string
+function M.echo(message)
+  vim.api.nvim_echo({ { require('branchline.text').clean(message) } }, false, {})
+end
+
 --- Tell of an error that the daemon answered with.
 ---@param problem branchline.Error
 function M.problem(problem)
+  if type(problem.data) == 'table' and problem.data.wasTold then
+    return
+  end
   local message, level = require('branchline.errors').explain(problem)
   tell(message, level)
 end

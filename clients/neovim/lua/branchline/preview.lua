@@ -37,6 +37,12 @@ local function json(value)
   return vim.json.encode(value)
 end
 
+---@param block table
+---@return string
+local function image_line(block)
+  return ('(an image: %s)'):format(require('branchline.images').name(block))
+end
+
 --- The text of an entry alone, as lines.
 ---@param entry table
 ---@return string[]
@@ -55,7 +61,7 @@ function M.plain(entry)
         elseif block.type == 'toolCall' then
           pieces[#pieces + 1] = ('%s %s'):format(tostring(block.name), json(block.arguments))
         elseif block.type == 'image' then
-          pieces[#pieces + 1] = '(an image)'
+          pieces[#pieces + 1] = image_line(block)
         end
       end
     end
@@ -63,7 +69,7 @@ function M.plain(entry)
     pieces = { entry.summary }
   elseif entry.content ~= nil then
     for _, block in ipairs(blocks(entry.content)) do
-      pieces[#pieces + 1] = tostring(block.text or '')
+      pieces[#pieces + 1] = block.type == 'image' and image_line(block) or tostring(block.text or '')
     end
   end
   return text.lines(table.concat(pieces, '\n'))
@@ -278,6 +284,12 @@ end
 function M.open_file()
   if state then
     require('branchline.files').open(state.session, state.id)
+  end
+end
+
+function M.open_image()
+  if state then
+    require('branchline.images').open(state.session, state.id)
   end
 end
 

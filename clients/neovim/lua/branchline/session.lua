@@ -72,6 +72,7 @@ function M.open(connection, which, callback)
       take(session, opened)
       session.job = M.early_jobs[session.id]
       M.early_jobs[session.id] = nil
+      require('branchline.interrupt').follow()
     else
       take(session, opened)
     end
@@ -155,6 +156,7 @@ local ON = {
     if params.job and not (ended and ended.id == params.job.id) then
       session.answer = ''
     end
+    require('branchline.interrupt').follow()
     session:tell('busy', params)
     autocommand('BranchlineBusy', { path = session.path, job = params.job })
   end,
@@ -194,6 +196,7 @@ client.on_lost = function(connection)
   for _, session in pairs(M.sessions) do
     if session.connection == connection then
       session.job = nil
+      require('branchline.interrupt').follow()
       session:tell('lost', {})
     end
   end

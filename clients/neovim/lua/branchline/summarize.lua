@@ -64,7 +64,7 @@ function M.answer(connection, params)
     waits = true
     coroutine.yield()
   end
-  return answer == nil and vim.NIL or answer
+  return answer == nil and vim.NIL or answer --[[@as table]]
 end
 
 return M

@@ -19,13 +19,36 @@ local text = require('branchline.text')
 
 local PARTS = { 'history', 'turnPrefix', 'branch' }
 
+---@class branchline.WriteOptions
+---@field instructions? string the focus
+---@field summarizer? string overrules the settings
+---@field anew? boolean even if there is a text already
+
+---@param spec branchline.SummarySpec
+---@param problem branchline.Error
+---@param options branchline.WriteOptions
+local function failed(spec, problem, options)
+  if not errors.is(problem, 'summaryFailed') then
+    return notify.problem(problem)
+  end
+  local function again(summarizer)
+    return function()
+      M.write(spec, { instructions = options.instructions, summarizer = summarizer, anew = true })
+    end
+  end
+  float.ask('The summary failed', { problem.message }, {
+    { key = 'r', help = 'try again', run = again(options.summarizer) },
+    { key = 'o', help = 'take the offline summary, made by rules', run = again('offline') },
+  }, 'leave it')
+end
+
 ---@param spec branchline.SummarySpec
 ---@param draft branchline.Draft
----@param instructions? string
----@param summarizer? string
-local function write(spec, draft, instructions, summarizer)
+---@param options branchline.WriteOptions
+local function write(spec, draft, options)
   local session = spec.session
   local parts = {}
+  local before = draft:content() ~= '' and vim.api.nvim_buf_get_lines(draft.buf, 0, -1, false) or nil
   draft:set_busy('being written')
   draft:set({ '' })
   local unsubscribe = session:listen(function(event, facts)
@@ -40,88 +63,113 @@ local function write(spec, draft, instructions, summarizer)
       draft:set(text.lines(table.concat(shown, '\n\n')))
     end
   end)
-  session:change(spec.method, spec.preview(instructions, summarizer), function(problem, answer)
+  session:change(spec.method, spec.preview(options.instructions, options.summarizer), function(problem, answer)
     unsubscribe()
     if not vim.api.nvim_buf_is_valid(draft.buf) then
       return
-    end
-    if not problem and answer.draftId then
+    elseif not problem and answer.draftId then
       draft:set_busy(nil)
       draft:set(text.lines(answer.summary))
       draft.id = answer.draftId
       vim.bo[draft.buf].modified = false
+      draft:keep()
       return
-    end
-    draft:finish()
-    if not problem then
-      notify.info('There is nothing to summarise')
-    elseif errors.is(problem, 'summaryFailed') then
-      float.ask('The summary failed', { problem.message }, {
-        {
-          key = 'r',
-          help = 'try again',
-          run = function()
-            M.write(spec, instructions, summarizer)
-          end,
-        },
-        {
-          key = 'o',
-          help = 'take the offline summary, made by rules',
-          run = function()
-            M.write(spec, instructions, 'offline')
-          end,
-        },
-      }, 'leave it')
+    elseif before then
+      draft:set_busy(nil)
+      draft:set(before)
     else
-      notify.problem(problem)
+      draft:finish()
+    end
+    if problem then
+      failed(spec, problem, options)
+    else
+      notify.info('There is nothing to summarise')
     end
   end)
 end
 
---- Have it written, show it as it comes, store it when the person says so.
+--- The draft of a summary; shown as it is if there is one already.
 ---@param spec branchline.SummarySpec
----@param instructions? string
----@param summarizer? string
-function M.write(spec, instructions, summarizer)
-  local host = summarizer ~= 'offline' and spec.host or nil
-  require('branchline.trust').ask(host, function()
-    local known = require('branchline.draft').find(spec.key, spec.session)
-    if known then
-      known:finish()
-    end
-    local draft
-    draft = require('branchline.draft').open({
-      kind = 'draft',
-      key = spec.key,
-      title = spec.title,
-      session = spec.session,
-      lines = { '' },
-      send = function(_, content)
-        draft:set_busy('being stored')
-        spec.session:change(spec.method, spec.store(draft.id, content), function(problem, answer)
-          draft:set_busy(nil)
-          if problem then
-            return notify.problem(problem)
-          end
-          draft:finish()
-          spec.stored(answer)
-        end)
-      end,
-      rewrite = function()
-        vim.ui.input({ prompt = 'Focus (may be empty): ' }, function(focus)
-          if focus then
-            write(spec, draft, focus ~= '' and focus or nil, summarizer)
-          end
-        end)
-      end,
-      discarded = function()
-        if draft.busy == 'being written' then
-          require('branchline.actions').cancel_job(spec.session)
+---@return branchline.Draft
+local function open(spec)
+  local draft
+  draft = require('branchline.draft').open({
+    kind = 'draft',
+    key = spec.key,
+    title = spec.title,
+    session = spec.session,
+    lines = { '' },
+    send = function(_, content)
+      draft:set_busy('being stored')
+      spec.session:change(spec.method, spec.store(draft.id, content), function(problem, answer)
+        draft:set_busy(nil)
+        if problem then
+          return notify.problem(problem)
         end
-      end,
-    })
-    write(spec, draft, instructions, summarizer)
+        draft:finish()
+        spec.stored(answer)
+      end)
+    end,
+    rewrite = function()
+      vim.ui.input({ prompt = 'Focus (may be empty): ' }, function(focus)
+        if focus then
+          M.write(spec, { instructions = focus ~= '' and focus or nil, anew = true })
+        end
+      end)
+    end,
+    discarded = function()
+      if draft.busy == 'being written' then
+        require('branchline.actions').cancel_job(spec.session)
+      end
+    end,
+  })
+  return draft
+end
+
+--- Have it written, show it as it comes, store it when the person says so. A text that is there
+--- already, from before, is shown as it is.
+---@param spec branchline.SummarySpec
+---@param options? branchline.WriteOptions
+function M.write(spec, options)
+  options = options or {}
+  if not options.anew and M.is_kept(spec) then
+    open(spec)
+    return
+  end
+  local host = options.summarizer ~= 'offline' and spec.host or nil
+  require('branchline.trust').ask(host, function()
+    write(spec, open(spec), options)
   end)
+end
+
+---@param spec branchline.SummarySpec
+---@return boolean
+function M.is_kept(spec)
+  return require('branchline.draft').is_kept({ kind = 'draft', key = spec.key, session = spec.session })
+end
+
+--- The answers to the question before a summary: have it written, or written with a focus.
+---@param spec branchline.SummarySpec
+---@param help string
+---@return branchline.Choice[]
+function M.choices(spec, help)
+  local is_kept = M.is_kept(spec)
+  return {
+    {
+      key = 's',
+      help = is_kept and 'go on with the summary that was kept' or help,
+      run = function()
+        M.write(spec)
+      end,
+    },
+    {
+      key = 'f',
+      help = is_kept and 'have another one written, with a focus' or 'the same, with a focus',
+      run = function()
+        M.write_with_focus(spec)
+      end,
+    },
+  }
 end
 
 --- Ask for a focus, then have it written.
@@ -129,7 +177,7 @@ end
 function M.write_with_focus(spec)
   vim.ui.input({ prompt = 'Focus: ' }, function(focus)
     if focus then
-      M.write(spec, focus ~= '' and focus or nil)
+      M.write(spec, { instructions = focus ~= '' and focus or nil, anew = true })
     end
   end)
 end

@@ -34,7 +34,7 @@ local function arrival(session, target, options)
     if tree then
       tree:when_complete(function()
         if vim.api.nvim_get_current_buf() == tree.buf then
-          tree:jump(tree:leaf_line())
+          tree:to_leaf()
         end
       end)
     end
@@ -123,7 +123,7 @@ function M.go(session, target, options)
       end
       local spec = {
         session = session,
-        key = 'branch-summary',
+        key = ('from %s to %s'):format(tostring(session.leafId), target),
         title = 'Summary of the branch that is left',
         host = plan.summarizer and plan.summarizer.host,
         method = 'session/switchLeaf',
@@ -169,30 +169,16 @@ function M.ask(session, plan, spec, just_go)
     local function again()
       M.ask(session, plan, spec, just_go)
     end
-    float.ask('Go there', facts, {
-      { key = 'g', help = 'just go', run = just_go },
-      {
-        key = 's',
-        help = 'take a summary along',
-        run = function()
-          summary.write(spec)
-        end,
-      },
-      {
-        key = 'f',
-        help = 'a summary with a focus',
-        run = function()
-          summary.write_with_focus(spec)
-        end,
-      },
-      {
-        key = 'w',
-        help = 'show what is left',
-        run = function()
-          show_left(session, plan.leaving, again)
-        end,
-      },
-    }, 'stay')
+    local choices = summary.choices(spec, 'take a summary along')
+    table.insert(choices, 1, { key = 'g', help = 'just go', run = just_go })
+    choices[#choices + 1] = {
+      key = 'w',
+      help = 'show what is left',
+      run = function()
+        show_left(session, plan.leaving, again)
+      end,
+    }
+    float.ask('Go there', facts, choices, 'stay')
   end)
 end
 

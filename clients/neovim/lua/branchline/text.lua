@@ -111,7 +111,8 @@ function M.seconds(timestamp)
   local day_of_year = math.floor((153 * (m + (m > 2 and -3 or 9)) + 2) / 5) + tonumber(day) - 1
   local day_of_era = year_of_era * 365 + math.floor(year_of_era / 4) - math.floor(year_of_era / 100) + day_of_year
   local days = era * 146097 + day_of_era - 719468
-  return days * 86400 + tonumber(hour) * 3600 + tonumber(minute) * 60 + tonumber(second)
+  local seconds = days * 86400 + tonumber(hour) * 3600 + tonumber(minute) * 60 + tonumber(second)
+  return seconds --[[@as integer]]
 end
 
 --- How long ago: now, 5m, 3h, 2d, 1y. Empty if it is not a time.

@@ -5,7 +5,7 @@ local M = {}
 local rows = require('branchline.rows')
 local text = require('branchline.text')
 
----@class branchline.Tree
+---@class (partial) branchline.Tree
 ---@field buf integer
 ---@field session branchline.Session
 ---@field filter string
@@ -22,6 +22,9 @@ local text = require('branchline.text')
 ---@field waiting (fun())[] what is to be done once all rows are here
 ---@field stand_ins table<integer, {id: string, put: string}> by window: where a cursor is for want of its entry
 ---@field follows_leaf boolean whether the cursor goes with the leaf: while an answer is awaited
+---@field middle? string the entry that the rows stand around, if the buffer does not hold all; the leaf if it is nil
+---@field base integer rows above those that the buffer holds
+---@field followed? string the leaf that it went to last
 ---@field capped boolean whether something stays folded because there would be too many rows
 local Tree = {}
 Tree.__index = Tree
@@ -109,6 +112,7 @@ function M.show(session, options)
     loads = 0,
     complete = false,
     left_out = 0,
+    base = 0,
     branches = session.info.branchCount or 0,
     waiting = {},
     stand_ins = {},
@@ -234,6 +238,29 @@ function Tree:jump(line) -- luacheck: no self
   end
 end
 
+--- Bring an entry into view, wherever it is, and go there; or to the row that stands for it.
+---@param id string
+---@param done? fun()
+function Tree:reveal(id, done)
+  self:_show_row(id, function(line)
+    if vim.api.nvim_get_current_buf() == self.buf then
+      self:jump(line)
+      if done then
+        done()
+      end
+    end
+  end)
+end
+
+function Tree:to_leaf()
+  local line = self:leaf_line()
+  if line then
+    self:jump(line)
+  elseif self.session.leafId then
+    self:reveal(self.session.leafId)
+  end
+end
+
 function Tree:go_to_leaf()
   local line = self:leaf_line()
   for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
@@ -332,7 +359,8 @@ function M.winbar()
   if session.job then
     parts[#parts + 1] = M.job_text(session.job)
   elseif session.connection.state ~= 'ready' then
-    parts[#parts + 1] = 'no daemon, trying again'
+    parts[#parts + 1] = session.connection.state == 'failed' and 'no daemon; :Branchline restart'
+      or 'no daemon, trying again'
   elseif session.info.readOnly then
     parts[#parts + 1] = 'read only'
   end

@@ -11,7 +11,7 @@ local STREAM_LINES = 6
 local lanes_space = vim.api.nvim_create_namespace('branchline_lanes')
 local stream_space = vim.api.nvim_create_namespace('branchline_stream')
 
----@class branchline.Tree
+---@class (partial) branchline.Tree
 local Tree = {}
 
 ---@param diff_old string[]
@@ -133,10 +133,18 @@ function Tree:_draw(fetched, pause)
   for at, item in ipairs(new) do
     new_ids[at] = item.id:gsub('%c', '?')
   end
-  local hunks = #old_ids == 0 and { { 0, 0, 1, #new } } or differences(old_ids, new_ids)
+  local is_first = #old_ids == 0
+  if not is_first then
+    pause()
+  end
+  local hunks = is_first and { { 0, 0, 1, #new } } or differences(old_ids, new_ids)
+  if not is_first then
+    pause()
+  end
+  local pieces = Tree.pieces(self.items, new, hunks, CHUNK)
   local places = self:_places()
   local done = 0
-  for _, piece in ipairs(Tree.pieces(self.items, new, hunks, CHUNK)) do
+  for _, piece in ipairs(pieces) do
     if done >= CHUNK then
       self:_restore(places, parents)
       pause()
@@ -152,7 +160,7 @@ function Tree:_draw(fetched, pause)
   end
   self:_restore(places, parents)
   if self.follows_leaf then
-    self:go_to_leaf()
+    self:_follow_leaf(places)
   end
   for _, win in ipairs(#old_ids > #new and vim.fn.win_findbuf(self.buf) or {}) do
     if vim.api.nvim_win_get_cursor(win)[1] == #new then
@@ -257,6 +265,19 @@ function Tree:_restore(places, parents)
       end
     end
   end
+end
+
+--- Take the cursors along to the leaf; but not those that were moved away from it meanwhile.
+---@param places branchline.Place[] where they were
+function Tree:_follow_leaf(places)
+  local line = self:leaf_line()
+  for _, place in ipairs(line and places or {}) do
+    local is_here = vim.api.nvim_win_is_valid(place.win) and vim.api.nvim_win_get_buf(place.win) == self.buf
+    if is_here and (not self.followed or place.id == self.followed) then
+      vim.api.nvim_win_set_cursor(place.win, { line, 0 })
+    end
+  end
+  self.followed = line and self.items[line].id
 end
 
 --- Show what has come of an answer below the leaf.

@@ -7,8 +7,9 @@ local FIRST = 200
 local CHUNK = 500
 local MOST = 20000
 local PASSES = 12
+local DEEPEST = 64
 
----@class branchline.Tree
+---@class (partial) branchline.Tree
 local Tree = {}
 
 ---@param problem branchline.Error
@@ -25,7 +26,7 @@ end
 ---@param query? string
 function Tree:view(filter, query)
   self.filter, self.query = filter, query
-  self.expanded, self.hidden, self.capped = {}, {}, false
+  self.expanded, self.hidden, self.capped, self.middle = {}, {}, false, nil
   self:load()
 end
 
@@ -43,7 +44,8 @@ end
 
 --- Fetch all rows: the visible ones first, then the rest in chunks; then again with what was folded
 --- opened, until nothing is folded or there would be too many.
-function Tree:load()
+---@param first? {around: string, shown: fun()} what is to be seen first, and what then
+function Tree:load(first)
   self.loads = self.loads + 1
   local load = self.loads
   self.complete = false
@@ -51,15 +53,19 @@ function Tree:load()
     self.cancel()
     self.cancel = nil
   end
-  if #self.items == 0 then
-    local around = self.session.leafId
+  if first or #self.items == 0 then
+    local around = first and first.around or self.session.leafId
     local params = self:_params({ limit = FIRST, around = around })
     self.cancel = self.session:request('session/tree', params, function(problem, answer)
       if self.loads ~= load or problem then
         return
       end
       self:_apply(answer.rows, load, function()
-        self:go_to_leaf()
+        if first then
+          first.shown()
+        else
+          self:go_to_leaf()
+        end
       end)
     end)
   end
@@ -81,10 +87,9 @@ end
 ---@param load integer
 ---@param pass integer
 ---@param revision? integer
----@param base? integer the row that the buffer begins with
+---@param base? integer the row that the buffer begins with, once that is known
 function Tree:_fetch(fetched, load, pass, revision, base)
-  base = base or 0
-  local params = self:_params({ offset = base + #fetched, limit = CHUNK })
+  local params = self:_params({ offset = (base or 0) + #fetched, limit = CHUNK })
   self.cancel = self.session:request('session/tree', params, function(problem, answer)
     if self.loads ~= load then
       return
@@ -102,22 +107,90 @@ function Tree:_fetch(fetched, load, pass, revision, base)
       self:_fetch({}, load, PASSES + 1)
       return
     end
-    if base == 0 and #fetched == 0 and answer.total > MOST and (answer.leafRow or 0) >= MOST then
-      -- The buffer holds the rows up to a little after the leaf.
-      self:_fetch({}, load, pass, answer.revision, math.min(answer.leafRow + CHUNK, answer.total) - MOST)
+    if not base and answer.total > MOST then
+      self:_choose_base(answer, load, function(chosen)
+        self:_fetch({}, load, pass, answer.revision, chosen)
+      end)
       return
     end
     vim.list_extend(fetched, answer.rows)
-    if #fetched < math.min(answer.total - base, MOST) and #answer.rows > 0 then
+    if #fetched < math.min(answer.total - (base or 0), MOST) and #answer.rows > 0 then
       self:_fetch(fetched, load, pass, answer.revision, base)
       return
     end
     self.cancel = nil
+    self.base = base or 0
     self.left_out = answer.total - #fetched
     self:_apply(fetched, load, function()
       self:_fetched(fetched, load, pass)
     end)
   end)
+end
+
+--- Which rows the buffer holds where it cannot hold all: those around the entry that is looked at,
+--- else those up to a little after the leaf.
+---@param answer {total: integer, leafRow: integer?}
+---@param load integer
+---@param callback fun(base: integer)
+function Tree:_choose_base(answer, load, callback)
+  local function within(base)
+    callback(math.max(0, math.min(base, answer.total - MOST)))
+  end
+  if not self.middle then
+    return within((answer.leafRow or 0) + CHUNK - MOST)
+  end
+  self.session:request('session/tree', self:_params({ around = self.middle, limit = 1 }), function(problem, around)
+    if self.loads ~= load then
+      return
+    elseif problem then
+      self.middle = nil -- it is gone
+      return self:_choose_base(answer, load, callback)
+    end
+    within(around.offset - MOST / 2)
+  end)
+end
+
+--- What opens a row that stands for several.
+---@param row table
+---@return string
+local function key_of(row)
+  return row.type == 'branches' and (row.parentId or 'root') or row.id
+end
+
+--- Have the row of an entry in the buffer: fetch what is around it, and open what hides it.
+---@param id string
+---@param callback fun(line: integer) of its row, or of the one that stands for it
+---@param tries? integer
+function Tree:_show_row(id, callback, tries)
+  tries = tries or DEEPEST
+  local line = self:_line_now(id)
+  if line then
+    return callback(line)
+  end
+  self.session:request('session/tree', self:_params({ around = id, limit = 1 }), function(problem, answer)
+    local row = not problem and answer.rows[1]
+    if problem or not row then
+      return failed(problem or { code = 0, message = 'It is not in this tree', data = { kind = 'notFound' } })
+    end
+    local is_itself = row.id == id and row.type ~= 'branches' and row.type ~= 'run'
+    if row.folded and not is_itself and not self.expanded[key_of(row)] and tries > 0 then
+      self.expanded[key_of(row)] = true
+      return self:_show_row(id, callback, tries - 1)
+    end
+    self.middle = row.id
+    self:load({
+      around = row.id,
+      shown = function()
+        callback(assert(self:_line_now(row.id)))
+      end,
+    })
+  end)
+end
+
+--- Whether Vim's own search sees all there is.
+---@return boolean
+function Tree:holds_all()
+  return not self.capped and self.left_out == 0
 end
 
 ---@param fetched table[]
@@ -128,7 +201,7 @@ function Tree:_fetched(fetched, load, pass)
   if not self.capped and pass <= PASSES then
     for _, row in ipairs(fetched) do
       if row.folded then
-        local key = row.type == 'branches' and (row.parentId or 'root') or row.id
+        local key = key_of(row)
         if row.type ~= 'branches' then
           self.hidden[(row.type == 'run' and 'run ' or '') .. row.id] = row.hidden
         end
@@ -145,7 +218,7 @@ function Tree:_fetched(fetched, load, pass)
     return
   end
   self.complete = true
-  require('branchline.keys').search_by_daemon(self.buf, self.capped or self.left_out > 0)
+  require('branchline.keys').search_by_daemon(self.buf, not self:holds_all())
   local waiting = self.waiting
   self.waiting = {}
   for _, callback in ipairs(waiting) do
@@ -189,7 +262,7 @@ end
 ---@param facts table of `session/changed`
 function Tree:_extend(facts)
   local line = self:leaf_line()
-  if not self.complete or self.left_out > 0 or not line then
+  if not self.complete or not line or self.left_out > self.base then
     return self:_reload_soon()
   end
   -- Tool rows before the leaf may become a run with what comes, so they are asked for as well.
@@ -200,11 +273,12 @@ function Tree:_extend(facts)
   local load = self.loads
   self.complete = false
   self:_count_branches(load)
-  local params = self:_params({ offset = line - 1, limit = CHUNK })
+  local above = self.base + line - 1
+  local params = self:_params({ offset = above, limit = CHUNK })
   self.session:request('session/tree', params, function(problem, answer)
     if self.loads ~= load then
       return
-    elseif problem or answer.revision ~= facts.revision or answer.total > line - 1 + #answer.rows then
+    elseif problem or answer.revision ~= facts.revision or answer.total > above + #answer.rows then
       return self:load()
     end
     local all = {}
