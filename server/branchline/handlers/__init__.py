@@ -27,6 +27,7 @@ HANDLERS: dict[str, Handler] = {
     "session/repair": changes.repair,
     "session/tree": views.tree,
     "session/locate": views.locate,
+    "session/overview": views.overview,
     "session/branches": views.branches,
     "session/entries": views.entries,
     "session/context": views.context,

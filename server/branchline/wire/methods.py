@@ -27,6 +27,7 @@ from branchline.wire.method_params import (
     SwitchLeafParams,
     TreeParams,
     UndoParams,
+    ViewParams,
 )
 
 PROTOCOL_VERSION = 1
@@ -96,6 +97,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 LocateParams,
                 ("id", "offset"),
                 "The row that lies in a direction from another; null if there is none.",
+            ),
+            Method(
+                "session/overview",
+                ViewParams,
+                ("total", "leafRow", "labels", "forks", "hits"),
+                "Where in the whole drawing leaf, labels, forks and hits lie.",
             ),
             Method(
                 "session/branches",
