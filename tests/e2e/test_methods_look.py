@@ -1,4 +1,4 @@
-"""Methods that look: entries, context, branches, stats, tree and locate, over the protocol.
+"""Methods that look, over the protocol: entries, context, branches, stats and the drawing.
 
 What they compute is tested beside the functions that do; here it is that the answers arrive whole.
 """
@@ -144,7 +144,7 @@ def test_stats_of_the_active_branch_and_of_everything(talk: Talk) -> None:
     assert (model["provider"], model["model"], model["tokens"]) == ("local", "m", 30)
 
 
-# --- tree and locate -------------------------------------------------------------------------
+# --- tree, locate and overview ---------------------------------------------------------------
 
 
 def test_the_tree_with_the_other_branch_folded(talk: Talk) -> None:
@@ -218,6 +218,18 @@ def test_locate_hits_and_labels(talk: Talk) -> None:
     assert talk.error("locate", **{"from": "gone", "to": "leaf"}).code == 4001
     assert talk.error("locate", **{"from": "a", "to": "up"}).data["parameter"] == "to"
     assert talk.error("locate", to="leaf").data["parameter"] == "from"
+
+
+def test_the_overview(talk: Talk) -> None:
+    talk.ask("label", targetId="f", label="in a fold")
+    assert talk.ask("overview", query="second") == {
+        "total": 5,
+        "leafRow": 4,
+        "labels": [2],
+        "forks": [2],
+        "hits": [3, 4],
+    }
+    assert talk.error("overview", filter="most").data["parameter"] == "filter"
 
 
 # --- what no method may lose -----------------------------------------------------------------

@@ -29,8 +29,8 @@ def message_row(role: str, **fields: Any) -> Row:
 def test_a_row_has_exactly_the_fields_of_the_protocol() -> None:
     assert list(forked().rows()[0]) == [
         "id", "parentId", "type", "role", "text", "label", "labelTimestamp", "timestamp", "depth",
-        "guides", "last", "onActivePath", "isLeaf", "childCount", "foldable", "folded", "context",
-        "tokens", "error", "tool", "hidden", "matches",
+        "guides", "last", "position", "siblings", "onActivePath", "isLeaf", "childCount",
+        "foldable", "folded", "context", "tokens", "error", "tool", "hidden", "matches",
     ]  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """What holds for every drawing of every tree."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -160,6 +160,41 @@ def test_lanes_are_what_their_definition_says(case: Case) -> None:
             guides.append(depth)
         expected.append((guides, not goes_on))
     assert drawn.lanes(0, len(drawn)) == expected
+
+
+@given(cases())
+@EXAMPLES
+def test_siblings_are_numbered_as_their_definition_says(case: Case) -> None:
+    rows = Drawing(case.tree, case.session).window(case.view, {})["rows"]
+    depths = [row["depth"] for row in rows]
+    for index, row in enumerate(rows):
+        start, stop = index, index
+        while start > 0 and depths[start - 1] >= row["depth"]:
+            start -= 1
+        while stop < len(rows) and depths[stop] >= row["depth"]:
+            stop += 1
+        assert row["position"] == depths[start : index + 1].count(row["depth"])
+        assert row["siblings"] == depths[start:stop].count(row["depth"])
+
+
+@given(cases(), st.sampled_from([None, "label", "text", "nowhere"]))
+@EXAMPLES
+def test_the_overview_agrees_with_the_rows(case: Case, query: str | None) -> None:
+    drawing = Drawing(case.tree, case.session)
+    searching = replace(case.view, query=query)
+    overview = drawing.overview(searching)
+    whole = drawing.window(case.view, {})
+    rows = whole["rows"]
+    assert (overview["total"], overview["leafRow"]) == (whole["total"], whole["leafRow"])
+    assert overview["labels"] == sorted(set(overview["labels"]))
+    assert {at for at, row in enumerate(rows) if row["label"]} <= set(overview["labels"])
+    groups = [at for at, row in enumerate(rows) if row["type"] == "branches"]
+    assert set(groups) <= set(overview["forks"])
+    found = drawing.window(searching, {})["rows"] if query else []
+    places = {row["id"]: at for at, row in enumerate(rows)}
+    assert len(overview["hits"]) == len(found)
+    for hit, row in zip(overview["hits"], found, strict=True):
+        assert places.get(row["id"], hit) == hit
 
 
 @given(cases(), st.integers(1, 7))

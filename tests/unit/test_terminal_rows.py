@@ -26,6 +26,8 @@ def row(name: str, text: str, **changes: Any) -> dict[str, Any]:
         "depth": 0,
         "guides": [],
         "last": False,
+        "position": 1,
+        "siblings": 1,
         "onActivePath": True,
         "isLeaf": False,
         "childCount": 1,

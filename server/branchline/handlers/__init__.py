@@ -29,6 +29,7 @@ HANDLERS: dict[str, Handler] = {
     "session/tree": views.tree,
     "session/locate": views.locate,
     "session/find": views.find,
+    "session/overview": views.overview,
     "session/branches": views.branches,
     "session/entries": views.entries,
     "session/context": views.context,

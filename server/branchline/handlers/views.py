@@ -63,6 +63,13 @@ async def find(connection: Connection, params: FindParams) -> object:
     return await session.read(look)
 
 
+async def overview(connection: Connection, params: ViewParams) -> object:
+    """``session/overview``."""
+    session = await connection.session(params.session)
+    look = partial(session.drawing.overview, _view(params))
+    return await session.read(look)
+
+
 async def branches(connection: Connection, params: SessionParams) -> object:
     """``session/branches``."""
     session = await connection.session(params.session)

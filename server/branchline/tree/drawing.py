@@ -6,7 +6,7 @@ Bodies are read for the rows of a window only, and for a query.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypedDict, TypeVar
 
 from branchline.errors import NotFound
@@ -44,6 +44,20 @@ class Window(TypedDict):
     offset: int
     total: int
     leafRow: int | None
+
+
+class Overview(TypedDict):
+    """Where in the drawing without its query things lie, as indexes of rows, for marks beside it.
+
+    ``labels`` and ``forks`` (where a branch begins) are in order. ``hits`` has the row of each row
+    that the query shows, in the order in which it shows them.
+    """
+
+    total: int
+    leafRow: int | None
+    labels: list[int]
+    forks: list[int]
+    hits: list[int]
 
 
 class Drawing:
@@ -126,6 +140,21 @@ class Drawing:
             kept = (shown_tree, drawn, hits)
         _keep(self._hits, key, kept)
         return kept
+
+    def overview(self, view: View) -> Overview:
+        """Where things lie in the whole drawing. Reads no body but for the query."""
+        shown_tree, drawn = self._draw(replace(view, query=None))
+        shown = (ordinal for ordinal in self._tree.labels if shown_tree.shown[ordinal])
+        labels = (drawn.row_of(shown_tree, ordinal) for ordinal in shown)
+        hits = self._draw(view)[1].entries if query_words(view.query) else []
+        rows = (drawn.row_of(shown_tree, ordinal) for ordinal in hits)
+        return {
+            "total": len(drawn),
+            "leafRow": drawn.row_of(shown_tree, self._tree.leaf),
+            "labels": sorted({row for row in labels if row is not None}),
+            "forks": [row for row, head in enumerate(drawn.heads) if head],
+            "hits": [row for row in rows if row is not None],
+        }
 
     def _find(self, entry_id: str) -> int:
         ordinal = self._tree.find(entry_id)

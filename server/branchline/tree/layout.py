@@ -128,6 +128,9 @@ class Drawn:
     heads: bytearray = field(default_factory=bytearray)
     stand_ins: dict[int, tuple[StandIn, list[int]]] = field(default_factory=dict)
     _rows: dict[int, int] = field(default_factory=dict)
+    _positions: "array[int]" = field(default_factory=lambda: array("l"))
+    _groups: "array[int]" = field(default_factory=lambda: array("l"))
+    _sizes: "array[int]" = field(default_factory=lambda: array("l"))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -171,6 +174,29 @@ class Drawn:
                 below.append(depth)
         lanes.reverse()
         return lanes
+
+    def place(self, row: int) -> tuple[int, int]:
+        """``(position, siblings)`` of a row: which one it is, from 1, and of how many.
+
+        Siblings are the rows at one depth with no row between them that is less deep.
+        """
+        if not self._positions:
+            self._number()
+        return self._positions[row], self._sizes[self._groups[row]]
+
+    def _number(self) -> None:
+        """Number the siblings of all rows."""
+        positions, groups, sizes = self._positions, self._groups, self._sizes
+        open_groups: list[int] = []  # the group that goes on at each depth
+        for depth in self.depths:
+            del open_groups[depth + 1 :]
+            while len(open_groups) <= depth:
+                open_groups.append(len(sizes))
+                sizes.append(0)
+            group = open_groups[depth]
+            sizes[group] += 1
+            positions.append(sizes[group])
+            groups.append(group)
 
     def _lines_reaching(self, row: int) -> list[int]:
         """The depths whose line comes down to this row from above."""

@@ -58,6 +58,8 @@ class Row(TypedDict):
     depth: int
     guides: list[int]
     last: bool
+    position: int
+    siblings: int
     onActivePath: bool
     isLeaf: bool
     childCount: int
@@ -120,6 +122,7 @@ class RowMaker:
             label = tree.labels.get(ordinal)
             parent = shown_tree.parent(ordinal)
             children = len(shown_tree.children(ordinal))
+            position, siblings = drawn.place(index)
             type_name = "placeholder" if kind == Kind.PLACEHOLDER else entry.get("type")
             row: Row = {
                 "id": tree.ids[ordinal],
@@ -133,6 +136,8 @@ class RowMaker:
                 "depth": drawn.depths[index],
                 "guides": guides,
                 "last": last,
+                "position": position,
+                "siblings": siblings,
                 "onActivePath": drawn.on_path[ordinal] == 1,
                 "isLeaf": index == leaf_row,
                 "childCount": children,

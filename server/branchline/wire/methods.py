@@ -29,6 +29,7 @@ from branchline.wire.method_params import (
     SwitchLeafParams,
     TreeParams,
     UndoParams,
+    ViewParams,
 )
 
 PROTOCOL_VERSION = 1
@@ -110,6 +111,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 FindParams,
                 ("id", "number", "total", "wrapped"),
                 "The next entry that holds words; null if there is none.",
+            ),
+            Method(
+                "session/overview",
+                ViewParams,
+                ("total", "leafRow", "labels", "forks", "hits"),
+                "Where in the whole drawing leaf, labels, forks and hits lie.",
             ),
             Method(
                 "session/branches",

@@ -13,7 +13,7 @@ import {
   type ToHost,
   type ToPage,
 } from "../shared/messages";
-import type { EntryId } from "../shared/protocol";
+import type { EntryId, View } from "../shared/protocol";
 import type { Conversation, Conversations, News } from "./conversation";
 import { DaemonGone, type Daemon } from "./daemon";
 import { explain, kindOf, showError } from "./errors";
@@ -21,8 +21,6 @@ import { failureHtml, panelHtml } from "./panelHtml";
 import { keyHelp, words } from "./words";
 
 export const PANEL = "branchline.conversation";
-/** Rows that are looked through for the marks of the overview; a longer drawing has none. */
-const MOST_MARKED_ROWS = 20_000;
 
 class SessionDocument implements vscode.CustomDocument {
   constructor(readonly uri: vscode.Uri) {}
@@ -216,8 +214,8 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
         });
         return;
       }
-      case "marks":
-        await this.marks(panel, session, message.view);
+      case "overview":
+        await this.overview(panel, session, message);
         return;
       case "focus":
         if (panel !== this.active && !message.panel) return;
@@ -245,29 +243,22 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
     } catch (error) {
       panel.post({ type: "failed", ask });
       // Of a lost connection the page is told by the bar; the rows are asked for again after it.
-      if (!(error instanceof DaemonGone) && this.daemon.state === "running") await showError(error);
+      // An entry that is not there any more was kept from before: the page goes elsewhere.
+      const told = error instanceof DaemonGone || kindOf(error) === "notFound";
+      if (!told && this.daemon.state === "running") await showError(error);
     }
   }
 
-  private async marks(panel: Panel, session: string, view: object): Promise<void> {
+  private async overview(
+    panel: Panel,
+    session: string,
+    { ask, view }: { ask: number; view: View },
+  ): Promise<void> {
     try {
-      const first = await this.daemon.request("session/tree", { session, ...view, limit: 1 });
-      const labels: number[] = [];
-      const forks: number[] = [];
-      if (first.total <= MOST_MARKED_ROWS && first.total > 0) {
-        const all = await this.daemon.request("session/tree", {
-          session,
-          ...view,
-          limit: MOST_MARKED_ROWS,
-        });
-        for (const [index, row] of all.rows.entries()) {
-          if (row.label !== null) labels.push(index);
-          if (row.depth > 0 && row.foldable) forks.push(index);
-        }
-      }
-      panel.post({ type: "marks", total: first.total, labels, forks });
+      const overview = await this.daemon.request("session/overview", { session, ...view });
+      panel.post({ type: "overview", ask, overview });
     } catch (error) {
-      this.log.debug(`no marks: ${kindOf(error) ?? "no connection"}`);
+      this.log.debug(`no overview: ${kindOf(error) ?? "no connection"}`);
     }
   }
 

@@ -3,7 +3,8 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 
-function page(policy: string, style: vscode.Uri, body: string): string {
+function page(policy: string, styles: vscode.Uri[], body: string): string {
+  const links = styles.map((style) => `<link rel="stylesheet" href="${style.toString()}">`);
   return `<!DOCTYPE html>
 <html lang="${vscode.env.language}">
 <head>
@@ -11,7 +12,7 @@ function page(policy: string, style: vscode.Uri, body: string): string {
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width">
 <title>Branchline</title>
-<link rel="stylesheet" href="${style.toString()}">
+${links.join("\n")}
 </head>
 <body data-vscode-context='{"preventDefaultContextMenuItems": true}'>
 ${body}
@@ -19,8 +20,10 @@ ${body}
 </html>`;
 }
 
-const styleOf = (webview: vscode.Webview, extension: vscode.Uri): vscode.Uri =>
-  webview.asWebviewUri(vscode.Uri.joinPath(extension, "media", "panel.css"));
+const stylesOf = (webview: vscode.Webview, extension: vscode.Uri): vscode.Uri[] =>
+  ["panel.css", "tree.css"].map((name) =>
+    webview.asWebviewUri(vscode.Uri.joinPath(extension, "media", name)),
+  );
 
 /** The page that draws a conversation: our own script and style, and nothing else. */
 export function panelHtml(webview: vscode.Webview, extension: vscode.Uri): string {
@@ -34,14 +37,14 @@ export function panelHtml(webview: vscode.Webview, extension: vscode.Uri): strin
   ].join("; ");
   const body = `<div id="page"></div>
 <script nonce="${nonce}" src="${script.toString()}"></script>`;
-  return page(policy, styleOf(webview, extension), body);
+  return page(policy, stylesOf(webview, extension), body);
 }
 
 /** The page in place of a conversation that could not be opened. */
 export function failureHtml(webview: vscode.Webview, extension: vscode.Uri, text: string): string {
   const policy = `default-src 'none'; style-src ${webview.cspSource}`;
   const body = `<main><div class="bar notice" role="alert"><span>${escapeHtml(text)}</span></div></main>`;
-  return page(policy, styleOf(webview, extension), body);
+  return page(policy, stylesOf(webview, extension), body);
 }
 
 /** The text with every character that means something in HTML written as a number. */

@@ -8,6 +8,7 @@ export function words(): Words {
   return {
     search: t("Search"),
     searchResult: t("{0} found", "{0}"),
+    rows: t("{0} rows", "{0}"),
     filter: t("What is shown"),
     filters: {
       default: t("Conversation"),
@@ -43,6 +44,8 @@ export function words(): Words {
     close: t("Close"),
     readOnly: t("This session is read-only here."),
     tokensOf: t("{0} of {1} tokens", "{0}", "{1}"),
+    tokens: t("{0} tokens", "{0}"),
+    written: t("Nothing is being written any more."),
   };
 }
 
@@ -63,7 +66,7 @@ export function keyHelp(packageJson: unknown): KeyHelp[] {
     keys.set(command, [...(keys.get(command) ?? []), key]);
   }
   return [...keys].map(([command, all]) => ({
-    keys: all.join("  "),
+    keys: all,
     title: titles.get(command) ?? command,
   }));
 }

@@ -1,41 +1,55 @@
 /** One row as an element. Knows nothing of scrolling or of the host. */
 
 import { plainText, shortAge, shortCount } from "../shared/format";
-import { lanes, pieces, sign, type Surroundings } from "../shared/lanes";
+import { laneList, pieces, sign, type Surroundings } from "../shared/lanes";
 import type { Words } from "../shared/messages";
 import type { Row } from "../shared/protocol";
+import { ROW_HEIGHT } from "../shared/windowing";
 import { element, fill } from "./dom";
 
 export interface RowFacts {
   index: number;
-  total: number;
   around: Surroundings;
   focused: boolean;
-  bracketed: boolean;
+  /** Where the row is in what a plan is about; empty outside. */
+  bracket: string;
+  /** Whether a label says when it was set. */
+  labelTime: boolean;
   now: number;
 }
 
 export const rowId = (index: number): string => `row-${index}`;
 
-/** What a row, or what it stands for, is said to hold, after its text. */
+function messages(count: number, words: Words): string {
+  return count === 1 ? words.message : fill(words.messages, count);
+}
+
+/** What a row stands for, or what became of it, after its text. */
 function ending(row: Row, words: Words): string {
-  if (row.type === "run") return "";
-  if (row.hidden !== null) {
-    const count = row.hidden.messages;
-    return ` · ${count === 1 ? words.message : fill(words.messages, count)}`;
-  }
-  const changed =
-    row.context === "omitted"
-      ? ` (${words.omitted})`
-      : row.context === "replaced"
-        ? ` (${words.replaced})`
-        : "";
+  if (row.type === "run") return row.error ? " ✗" : "";
+  if (row.hidden !== null) return ` · ${messages(row.hidden.messages, words)}`;
+  const changed = row.context === "omitted" || row.context === "replaced" ? ` (${words[row.context]})` : "";
   return row.error ? `${changed} ✗` : changed;
 }
 
-/** What only those need who hear the row: others see it by signs and lines. */
-function unseen(text: string): HTMLElement {
-  return element("span", "unseen", {}, text);
+function classes(row: Row, facts: RowFacts): string {
+  const found = ["row"];
+  if (row.onActivePath) found.push("active");
+  if (row.isLeaf) found.push("leaf");
+  if (row.role === "user") found.push("user");
+  if (row.role === "toolResult" || row.type === "run") found.push("tool");
+  if (row.context === "covered" || row.context === "omitted") found.push(row.context);
+  if (row.error) found.push("error");
+  if (row.type === "compaction" || row.type === "branch_summary") found.push("summary");
+  if (row.type === "branches") found.push("group");
+  if (facts.focused) found.push("focused");
+  if (facts.bracket !== "") found.push(facts.bracket);
+  return found.join(" ");
+}
+
+/** What only those need who hear the row, others see it by signs and lines; nothing for nothing. */
+function unseen(text: string): HTMLElement | null {
+  return text === "" ? null : element("span", "unseen", {}, text);
 }
 
 /** Who speaks, before the row's text. */
@@ -55,34 +69,36 @@ function state(row: Row, words: Words): string {
   return facts.map((fact) => (fact === "" ? "" : `, ${fact}`)).join("");
 }
 
-export function drawRow(row: Row, facts: RowFacts, words: Words): HTMLElement {
-  const classes = ["row"];
-  if (row.onActivePath) classes.push("active");
-  if (row.isLeaf) classes.push("leaf");
-  if (row.role === "user") classes.push("user");
-  if (row.role === "toolResult" || row.type === "run") classes.push("tool");
-  if (row.context === "covered") classes.push("covered");
-  if (row.context === "omitted") classes.push("omitted");
-  if (row.error) classes.push("error");
-  if (row.type === "compaction" || row.type === "branch_summary") classes.push("summary");
-  if (facts.focused) classes.push("focused");
-  if (facts.bracketed) classes.push("bracketed");
+/** A row in full, on several lines. */
+export function hoverText(row: Row, words: Words): string {
+  const time = Date.parse(row.hidden?.lastTimestamp ?? row.timestamp ?? "");
+  const when = Number.isNaN(time) ? "" : new Date(time).toLocaleString();
+  const label = row.label === null ? "" : `⚑ ${plainText(row.label)}`;
+  const tokens = fill(words.tokens, row.hidden?.tokens ?? row.tokens);
+  return [plainText(row.text), label, tokens, when].filter((line) => line !== "").join("\n");
+}
 
-  const text = element("span", "text");
+export function drawRow(row: Row, facts: RowFacts, words: Words): HTMLElement {
+  const text = element("span", "text", { dir: "auto" });
   for (const piece of pieces(row)) {
     text.append(piece.hit ? element("mark", "", {}, piece.text) : piece.text);
   }
-  const own = sign(row, facts.around);
+  // Where the lane says it already the sign's place stays empty: texts begin in one line.
+  const signs = (sign(row, facts.around) || " ").split(" ").slice(0, -1);
   const folds = row.foldable || row.folded;
+  const said = ending(row, words);
+  const labelAge = facts.labelTime ? ` ${shortAge(row.labelTimestamp, facts.now)}` : "";
+  const tokens = row.hidden?.tokens ?? row.tokens;
+  const age = shortAge(row.hidden?.lastTimestamp ?? row.timestamp, facts.now);
   const made = element(
     "div",
-    classes.join(" "),
+    classes(row, facts),
     {
       id: rowId(facts.index),
       role: "treeitem",
       "aria-level": String(row.depth + 1),
-      "aria-setsize": String(facts.total),
-      "aria-posinset": String(facts.index + 1),
+      "aria-setsize": String(row.siblings),
+      "aria-posinset": String(row.position),
       "aria-selected": String(facts.focused),
       "data-vscode-context": JSON.stringify({
         webviewSection: "row",
@@ -92,17 +108,20 @@ export function drawRow(row: Row, facts: RowFacts, words: Words): HTMLElement {
         preventDefaultContextMenuItems: true,
       }),
     },
-    element("span", "lanes", { "aria-hidden": "true" }, lanes(row, facts.around)),
-    own === "" ? null : element("span", folds ? "sign fold" : "sign", { "aria-hidden": "true" }, own),
+    ...laneList(row, facts.around).map((lane) => element("span", `lane ${lane}`)),
+    ...signs.map((one, at) =>
+      element("span", folds && at === 0 ? "sign fold" : "sign", { "aria-hidden": "true" }, one),
+    ),
     unseen(speaker(row, words)),
     text,
-    element("span", "ending", {}, ending(row, words)),
+    said === "" ? null : element("span", "ending", {}, said),
     unseen(state(row, words)),
-    row.label === null ? null : element("span", "label", {}, `⚑${plainText(row.label)}`),
+    row.label === null ? null : element("span", "label", { dir: "auto" }, `⚑${plainText(row.label)}${labelAge}`),
     row.isLeaf ? element("span", "here", {}, `◀ ${words.here}`) : null,
-    element("span", "tokens", {}, shortCount(row.hidden?.tokens ?? row.tokens)),
-    element("span", "age", {}, shortAge(row.hidden?.lastTimestamp ?? row.timestamp, facts.now)),
+    element("span", "tokens", {}, shortCount(tokens)),
+    element("span", "age", {}, age),
   );
   if (folds) made.setAttribute("aria-expanded", String(!row.folded));
+  made.style.transform = `translateY(${facts.index * ROW_HEIGHT}px)`;
   return made;
 }

@@ -1,42 +1,17 @@
 /**
- * The tree in the page: asks the host for the rows on screen, draws them, keeps place and focus.
+ * The tree in the page: asks the host for the rows on screen, keeps place and focus.
  *
- * Only the rows on screen, and the focused one, are elements. Focus is on the tree as a whole and names
- * its row by `aria-activedescendant`, so it survives scrolling.
+ * Focus is on the tree as a whole and names its row by `aria-activedescendant`, so it survives scrolling.
  */
 
 import type { LocateAnswer, PanelAction, TreeAnswer, Words } from "../shared/messages";
 import type { Direction, EntryId, Filter, Row, View } from "../shared/protocol";
-import { surroundings, type Surroundings } from "../shared/lanes";
-import { PAGE, Pages, scrollTo, shown } from "../shared/windowing";
+import { FIRST_STATE, folding, nextFilter, unfolding, type Looking, type TreeState } from "../shared/treeState";
+import { PAGE, Pages, ROW_HEIGHT, scrollTo, shown, type Span } from "../shared/windowing";
+import { FILTERING, LOCATED, stepped } from "./actions";
+import { Canvas } from "./canvas";
 import { element } from "./dom";
-import { drawRow, rowId } from "./row";
-
-export const ROW_HEIGHT = 22;
-const FILTER_ORDER: readonly Filter[] = ["default", "noTools", "userOnly", "labeledOnly", "all"];
-
-const LOCATED: Partial<Record<PanelAction, Direction>> = {
-  fork: "fork",
-  nextSibling: "nextSibling",
-  previousSibling: "previousSibling",
-  nextUser: "nextUser",
-  previousUser: "previousUser",
-  nextLabel: "nextLabel",
-  previousLabel: "previousLabel",
-  nextHit: "nextHit",
-  previousHit: "previousHit",
-};
-
-/** What of the tree outlives a reload of the page. */
-export interface TreeState {
-  view: Required<Pick<View, "filter" | "folded" | "expanded">> & { query: string | null };
-  focusedId: EntryId | null;
-}
-
-export const FIRST_STATE: TreeState = {
-  view: { filter: "default", query: null, folded: [], expanded: [] },
-  focusedId: null,
-};
+import { rowId } from "./row";
 
 /** What the tree needs of the page around it. */
 export interface TreeHost {
@@ -44,11 +19,11 @@ export interface TreeHost {
   askLocate(ask: number, view: View, from: EntryId, to: Direction): void;
   /** Something else is selected, drawn or scrolled to. */
   changed(): void;
+  /** What the person asked to see otherwise is drawn. */
+  viewChanged(): void;
   selected(row: Row | null): void;
   open(row: Row): void;
 }
-
-const NO_SURROUNDINGS: Surroundings = { begins: false, trunkCovered: null };
 
 interface Anchor {
   id: EntryId;
@@ -57,35 +32,38 @@ interface Anchor {
   focus: boolean;
 }
 
+/** What an answer is waited for: all rows anew, a page of them, the focused row, another place. */
+type Question = { reload: Anchor | null; told: boolean } | { page: number } | "focus" | "locate";
+
 export class Tree {
   readonly scroller: HTMLElement;
-  private readonly canvas: HTMLElement;
+  private readonly canvas: Canvas;
   private pages = new Pages();
   private state: TreeState;
-  private focusedIndex: number | null = null;
+  /** The focused row; its index, where the row itself is not known yet. */
+  private focus: { index: number; row: Row | null } | null = null;
   private asks = 0;
-  private readonly pending = new Map<number, { reload: Anchor | null } | { page: number } | "locate">();
+  private readonly pending = new Map<number, Question>();
   private drawScheduled = false;
-  /** The rows that are elements now, with what they were drawn from: what has not changed is kept. */
-  private drawn = new Map<number, { row: Row; how: string; made: HTMLElement }>();
   private bracketed: ReadonlySet<EntryId> = new Set();
   private leafId: EntryId | null = null;
+  private height = 0;
   leafRow: number | null = null;
   loaded = false;
 
   constructor(
     private readonly host: TreeHost,
-    private readonly words: Words,
+    words: Words,
     state: TreeState | null,
     private readonly now: () => number = Date.now,
   ) {
     this.state = state ?? FIRST_STATE;
-    this.canvas = element("div", "canvas", { role: "presentation" });
+    this.canvas = new Canvas(words);
     this.scroller = element(
       "div",
       "tree",
       { role: "tree", tabindex: "0", "aria-label": words.tree },
-      this.canvas,
+      this.canvas.element,
     );
     this.scroller.addEventListener("scroll", () => this.schedule(), { passive: true });
     this.scroller.addEventListener("mousedown", (event) => this.pressed(event));
@@ -94,14 +72,22 @@ export class Tree {
       const row = this.rowOf(event);
       if (row !== null) this.host.open(row);
     });
+    new ResizeObserver(() => {
+      this.height = this.scroller.clientHeight;
+      this.schedule();
+    }).observe(this.scroller);
   }
 
-  get view(): TreeState["view"] & { layout: "pinned"; runs: "tools" } {
+  get view(): Looking & { layout: "pinned"; runs: "tools" } {
     return { ...this.state.view, layout: "pinned", runs: "tools" };
   }
 
+  /** What is to be kept over a reload of the page. */
   get kept(): TreeState {
-    return this.state;
+    const first = Math.floor(this.scroller.scrollTop / ROW_HEIGHT);
+    const row = this.pages.at(first);
+    const at = first * ROW_HEIGHT - this.scroller.scrollTop;
+    return row === undefined ? this.state : { ...this.state, top: { id: row.id, at } };
   }
 
   get total(): number {
@@ -109,16 +95,22 @@ export class Tree {
   }
 
   get focused(): Row | null {
-    return this.focusedIndex === null ? null : (this.pages.at(this.focusedIndex) ?? null);
+    return this.focus?.row ?? null;
+  }
+
+  /** The rows on screen. */
+  get onScreen(): Span {
+    const { scrollTop } = this.scroller;
+    const end = Math.min(this.total, Math.ceil((scrollTop + this.height) / ROW_HEIGHT));
+    return { first: Math.min(end, Math.floor(scrollTop / ROW_HEIGHT)), end };
   }
 
   /** Whether the leaf's row is on screen. */
   get leafPlace(): "above" | "below" | "shown" {
     if (this.leafRow === null) return "shown";
-    const top = this.leafRow * ROW_HEIGHT;
-    const { scrollTop, clientHeight } = this.scroller;
-    if (top + ROW_HEIGHT <= scrollTop) return "above";
-    return top >= scrollTop + clientHeight ? "below" : "shown";
+    const { first, end } = this.onScreen;
+    if (this.leafRow < first) return "above";
+    return this.leafRow >= end ? "below" : "shown";
   }
 
   // --- loading -------------------------------------------------------------------------------------
@@ -126,9 +118,11 @@ export class Tree {
   /** Show the session from the kept place, or from its leaf. */
   start(leafId: EntryId | null): void {
     this.leafId = leafId;
-    const id = this.state.focusedId ?? leafId;
-    if (id === null) this.load(null);
-    else this.load({ id, at: null, focus: true });
+    this.height = this.scroller.clientHeight;
+    const { top, focusedId } = this.state;
+    const id = focusedId ?? leafId;
+    if (top !== null) this.load({ ...top, focus: false });
+    else this.load(id === null ? null : { id, at: null, focus: true });
   }
 
   /**
@@ -147,7 +141,7 @@ export class Tree {
     const loading = [...this.pending.values()].some((what) => typeof what === "object" && "reload" in what);
     const known = loading ? null : this.pages.indexOf(id);
     if (known === null) this.load({ id, at: null, focus: true });
-    else this.focus(known, true);
+    else this.goTo(known, true);
   }
 
   bracket(ids: readonly EntryId[]): void {
@@ -164,10 +158,10 @@ export class Tree {
     if (wanted !== this.state.view.query) this.setView({ query: wanted });
   }
 
-  private setView(change: Partial<TreeState["view"]>): void {
+  private setView(change: Partial<Looking>): void {
     this.state = { ...this.state, view: { ...this.state.view, ...change } };
     const searching = change.query !== undefined && change.query !== null;
-    this.load(searching ? null : (this.anchor() ?? this.leafAnchor()));
+    this.load(searching ? null : (this.anchor() ?? this.leafAnchor()), true);
   }
 
   private leafAnchor(): Anchor | null {
@@ -176,11 +170,10 @@ export class Tree {
 
   /** The row whose place on screen is to stay: the focused one if it is in sight, else the first. */
   private anchor(): Anchor | null {
-    const { scrollTop, clientHeight } = this.scroller;
-    const index = this.focusedIndex;
-    const top = index === null ? -1 : index * ROW_HEIGHT - scrollTop;
+    const { scrollTop } = this.scroller;
+    const top = this.focus === null ? -1 : this.focus.index * ROW_HEIGHT - scrollTop;
     const row = this.focused;
-    if (row !== null && top > -ROW_HEIGHT && top < clientHeight) {
+    if (row !== null && top > -ROW_HEIGHT && top < this.height) {
       return { id: row.id, at: top, focus: true };
     }
     const first = Math.ceil(scrollTop / ROW_HEIGHT);
@@ -193,11 +186,16 @@ export class Tree {
       : { id: this.state.focusedId, at: null, focus: true };
   }
 
-  private load(anchor: Anchor | null): void {
-    this.pending.clear();
+  private ask(what: Question): number {
     const ask = ++this.asks;
-    this.pending.set(ask, { reload: anchor });
-    this.host.askRows(ask, this.view, anchor === null ? 0 : { around: anchor.id }, 3 * PAGE);
+    this.pending.set(ask, what);
+    return ask;
+  }
+
+  private load(anchor: Anchor | null, told = false): void {
+    this.pending.clear();
+    const at = anchor === null ? 0 : { around: anchor.id };
+    this.host.askRows(this.ask({ reload: anchor, told }), this.view, at, 3 * PAGE);
   }
 
   /** An answer to a question for rows; one that was overtaken is passed over. */
@@ -205,26 +203,33 @@ export class Tree {
     const what = this.pending.get(ask);
     if (what === undefined || what === "locate") return;
     this.pending.delete(ask);
-    if ("page" in what) {
-      this.pages.add(answer.offset, answer.rows, answer.total);
+    if (what === "focus") {
+      const row = answer.rows[0];
+      if (row !== undefined) this.select({ index: answer.offset, row });
       this.schedule();
-      return;
+    } else if ("page" in what) {
+      this.pages.add(answer.offset, answer.rows, answer.total);
+      // It may have been gone to before it was known.
+      if (this.focus?.row === null) this.select(this.at(this.focus.index));
+      this.schedule();
+    } else {
+      this.pages = new Pages();
+      this.pages.add(answer.offset, answer.rows, answer.total);
+      this.leafRow = answer.leafRow;
+      this.leafId = answer.leafId;
+      this.loaded = true;
+      this.canvas.setTotal(answer.total);
+      this.place(answer, what.reload);
+      this.draw();
+      this.host.changed();
+      if (what.told) this.host.viewChanged();
     }
-    this.pages = new Pages();
-    this.pages.add(answer.offset, answer.rows, answer.total);
-    this.leafRow = answer.leafRow;
-    this.leafId = answer.leafId;
-    this.loaded = true;
-    this.canvas.style.height = `${answer.total * ROW_HEIGHT}px`;
-    this.place(answer, what.reload);
-    this.draw();
-    this.host.changed();
   }
 
   private place(answer: TreeAnswer, anchor: Anchor | null): void {
     if (anchor === null) {
       this.scroller.scrollTop = 0;
-      this.select(answer.total > 0 ? 0 : null);
+      this.select(answer.total > 0 ? this.at(0) : null);
       return;
     }
     let index = this.pages.indexOf(anchor.id);
@@ -239,122 +244,113 @@ export class Tree {
     }
     this.scroller.scrollTop =
       anchor.at === null
-        ? scrollTo(index, 0, this.scroller.clientHeight, ROW_HEIGHT, true)
+        ? scrollTo(index, 0, this.height, ROW_HEIGHT, true)
         : index * ROW_HEIGHT - anchor.at;
-    if (anchor.focus) this.select(index);
-    else this.select(this.state.focusedId === null ? null : this.pages.indexOf(this.state.focusedId));
+    if (anchor.focus) this.select(this.at(index));
+    else this.keepFocus();
+  }
+
+  /** After a drawing anew: the focus is on the entry that had it, wherever that is now. */
+  private keepFocus(): void {
+    const { focusedId } = this.state;
+    const known = focusedId === null ? null : this.pages.indexOf(focusedId);
+    if (known !== null || focusedId === null) {
+      this.select(known === null ? null : this.at(known));
+    } else {
+      this.host.askRows(this.ask("focus"), this.view, { around: focusedId }, 1);
+    }
   }
 
   failed(ask: number): void {
+    const what = this.pending.get(ask);
     this.pending.delete(ask);
+    if (typeof what !== "object" || !("reload" in what) || what.reload === null) return;
+    // The entry is not there any more: from the leaf, or else from the top.
+    this.load(what.reload.id === this.leafId ? null : this.leafAnchor());
   }
 
   located(ask: number, answer: LocateAnswer): void {
     if (this.pending.get(ask) !== "locate") return;
     this.pending.delete(ask);
     if (answer === null) return;
-    if (this.pages.at(answer.offset)?.id === answer.id) this.focus(answer.offset, false);
+    if (this.pages.at(answer.offset)?.id === answer.id) this.goTo(answer.offset, false);
     else this.load({ id: answer.id, at: null, focus: true });
   }
 
   // --- moving --------------------------------------------------------------------------------------
 
-  /** Do what a key asks for; false if it is not the tree's. */
-  act(action: PanelAction): boolean {
-    const index = this.focusedIndex ?? this.leafRow ?? 0;
-    const step = Math.max(1, Math.floor(this.scroller.clientHeight / ROW_HEIGHT) - 1);
+  /** Do what a key asks for. */
+  act(action: PanelAction): void {
+    const index = this.focus?.index ?? this.leafRow ?? 0;
+    const next = stepped(action, index, Math.floor(this.height / ROW_HEIGHT), this.total);
+    if (next !== null) this.goTo(next, false);
     switch (action) {
-      case "down":
-        this.focus(index + 1, false);
-        return true;
-      case "up":
-        this.focus(index - 1, false);
-        return true;
-      case "pageDown":
-        this.focus(index + step, false);
-        return true;
-      case "pageUp":
-        this.focus(index - step, false);
-        return true;
-      case "first":
-        this.focus(0, false);
-        return true;
-      case "last":
-        this.focus(this.total - 1, false);
-        return true;
       case "leaf":
-        if (this.leafRow !== null) this.focus(this.leafRow, true);
-        return true;
+        if (this.leafRow !== null) this.goTo(this.leafRow, true);
+        return;
       case "unfold":
-        if (this.focused?.folded === true) this.unfold(this.focused);
-        else this.focus(index + 1, false);
-        return true;
+        if (this.focused?.folded === true) this.setView(unfolding(this.state.view, this.focused));
+        else this.goTo(index + 1, false);
+        return;
+      case "toggle":
+        if (this.focused?.folded === true) this.setView(unfolding(this.state.view, this.focused));
+        else this.fold();
+        return;
       case "fold":
         this.fold();
-        return true;
-      case "toggle":
-        if (this.focused?.folded === true) this.unfold(this.focused);
-        else this.fold();
-        return true;
-      case "filter": {
-        const at = FILTER_ORDER.indexOf(this.state.view.filter);
-        this.setFilter(FILTER_ORDER[(at + 1) % FILTER_ORDER.length] ?? "default");
-        return true;
-      }
+        return;
+      case "filter":
+        this.setFilter(nextFilter(this.state.view.filter));
+        return;
+      case "labelTimes":
+        this.state = { ...this.state, labelTimes: !this.state.labelTimes };
+        this.schedule();
+        return;
       default: {
+        const filter = FILTERING[action];
+        // As in Pi, the key of the filter that is on goes back to the usual one.
+        if (filter !== undefined) this.setFilter(filter === this.state.view.filter ? "default" : filter);
         const to = LOCATED[action];
         const from = this.focused?.id ?? this.leafId;
-        if (to === undefined || from === null) return false;
-        this.locate(from, to);
-        return true;
+        if (to !== undefined && from !== null) this.locate(from, to);
       }
     }
   }
 
   private locate(from: EntryId, to: Direction): void {
-    const ask = ++this.asks;
-    this.pending.set(ask, "locate");
-    this.host.askLocate(ask, this.view, from, to);
-  }
-
-  private unfold(row: Row): void {
-    const id = row.type === "branches" ? (row.parentId ?? "root") : row.id;
-    const { folded, expanded } = this.state.view;
-    if (folded.includes(id)) this.setView({ folded: folded.filter((one) => one !== id) });
-    else this.setView({ expanded: [...expanded, id] });
+    this.host.askLocate(this.ask("locate"), this.view, from, to);
   }
 
   private fold(): void {
     const row = this.focused;
     if (row === null) return;
-    const { folded, expanded } = this.state.view;
-    const opened = [row.id, row.parentId ?? "root"].find((id) => expanded.includes(id));
-    if (expanded.includes(row.id) || (opened !== undefined && !row.foldable)) {
-      this.setView({ expanded: expanded.filter((id) => id !== opened) });
-    } else if (row.foldable && !row.folded) {
-      this.setView({ folded: [...folded, row.id] });
-    } else {
-      this.locate(row.id, "parent");
-    }
+    const change = folding(this.state.view, row);
+    if (change === null) this.locate(row.id, "parent");
+    else this.setView(change);
   }
 
-  private focus(index: number, centre: boolean): void {
+  /** Select a row and bring it into sight. */
+  goTo(index: number, centre: boolean): void {
     if (this.total === 0) return;
     const wanted = Math.min(this.total - 1, Math.max(0, index));
-    this.select(wanted);
-    this.scroller.scrollTop = scrollTo(
-      wanted,
-      this.scroller.scrollTop,
-      this.scroller.clientHeight,
-      ROW_HEIGHT,
-      centre,
-    );
+    this.select(this.at(wanted));
+    const { scrollTop } = this.scroller;
+    this.scroller.scrollTop = scrollTo(wanted, scrollTop, this.height, ROW_HEIGHT, centre);
     this.draw();
     this.host.changed();
   }
 
-  private select(index: number | null): void {
-    this.focusedIndex = index;
+  /** Scroll so that a row is in the middle. */
+  scrollTo(index: number): void {
+    this.scroller.scrollTop = scrollTo(index, 0, this.height, ROW_HEIGHT, true);
+  }
+
+  private at(index: number): { index: number; row: Row | null } {
+    return { index, row: this.pages.at(index) ?? null };
+  }
+
+  private select(focus: { index: number; row: Row | null } | null): void {
+    this.focus = focus;
     const row = this.focused;
     if (row !== null) this.state = { ...this.state, focusedId: row.id };
     this.host.selected(row);
@@ -370,25 +366,12 @@ export class Tree {
     const row = this.rowOf(event);
     const index = row === null ? null : this.pages.indexOf(row.id);
     if (index === null) return;
-    this.focus(index, false);
+    this.goTo(index, false);
     const onFold = event.target instanceof Element && event.target.closest(".fold") !== null;
     if (event.type === "mousedown" && event.button === 0 && onFold) this.act("toggle");
   }
 
   // --- drawing -------------------------------------------------------------------------------------
-
-  /** Make the canvas hold the drawn rows, in order; elements that are there already stay untouched. */
-  private arrange(): void {
-    const wanted = new Set([...this.drawn.values()].map(({ made }) => made));
-    for (const child of [...this.canvas.children]) {
-      if (!wanted.has(child as HTMLElement)) child.remove();
-    }
-    let next = this.canvas.firstElementChild;
-    for (const made of wanted) {
-      if (made === next) next = next.nextElementSibling;
-      else this.canvas.insertBefore(made, next);
-    }
-  }
 
   private schedule(): void {
     if (this.drawScheduled) return;
@@ -401,48 +384,16 @@ export class Tree {
   }
 
   private draw(): void {
-    const { scrollTop, clientHeight } = this.scroller;
-    const span = shown(scrollTop, clientHeight, ROW_HEIGHT, this.total);
-    const drawn: typeof this.drawn = new Map();
-    const { first, rows } = this.pages.around(span);
-    const around = surroundings(rows);
-    const now = this.now();
-    const minute = Math.floor(now / 60_000);
-    const put = (index: number): void => {
-      const row = this.pages.at(index);
-      if (row === undefined) return;
-      const place = around[index - first] ?? surroundings([row])[0] ?? NO_SURROUNDINGS;
-      const focused = index === this.focusedIndex;
-      const bracketed = this.bracketed.has(row.id);
-      const how = `${place.begins} ${place.trunkCovered} ${focused} ${bracketed} ${this.total} ${minute}`;
-      const before = this.drawn.get(index);
-      if (before?.row === row && before.how === how) {
-        drawn.set(index, before);
-        return;
-      }
-      const facts = { index, total: this.total, around: place, focused, bracketed, now };
-      const made = drawRow(row, facts, this.words);
-      made.style.transform = `translateY(${index * ROW_HEIGHT}px)`;
-      drawn.set(index, { row, how, made });
-    };
-    const focused = this.focusedIndex;
-    if (focused !== null && focused < span.first) put(focused);
-    for (let index = span.first; index < span.end; index++) put(index);
-    if (focused !== null && focused >= span.end) put(focused);
-    this.drawn = drawn;
-    this.arrange();
-    if (focused !== null && this.pages.at(focused) !== undefined) {
-      this.scroller.setAttribute("aria-activedescendant", rowId(focused));
-    } else {
-      this.scroller.removeAttribute("aria-activedescendant");
-    }
+    const span = shown(this.scroller.scrollTop, this.height, ROW_HEIGHT, this.total);
+    const { focus, bracketed } = this;
+    const { labelTimes } = this.state;
+    this.canvas.draw(this.pages, span, { focus, bracketed, labelTimes, now: this.now() });
+    if (focus === null || focus.row === null) this.scroller.removeAttribute("aria-activedescendant");
+    else this.scroller.setAttribute("aria-activedescendant", rowId(focus.index));
     const asked = new Set<number>();
     for (const what of this.pending.values()) if (typeof what === "object" && "page" in what) asked.add(what.page);
     for (const page of this.pages.missing(span)) {
-      if (asked.has(page)) continue;
-      const ask = ++this.asks;
-      this.pending.set(ask, { page });
-      this.host.askRows(ask, this.view, page * PAGE, PAGE);
+      if (!asked.has(page)) this.host.askRows(this.ask({ page }), this.view, page * PAGE, PAGE);
     }
   }
 }

@@ -37,6 +37,23 @@ export function plainText(text: string): string {
     .replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}]/gu, "");
 }
 
+const KEY_NAMES: Record<string, string> = {
+  up: "↑",
+  down: "↓",
+  left: "←",
+  right: "→",
+  pageup: "Page Up",
+  pagedown: "Page Down",
+  escape: "Esc",
+  "shift+/": "?",
+};
+
+/** A key as VS Code's keybindings name it, as a person reads it: `ctrl+left` is Ctrl+←. */
+export function prettyKey(key: string): string {
+  const named = (part: string): string => KEY_NAMES[part] ?? part.charAt(0).toUpperCase() + part.slice(1);
+  return KEY_NAMES[key] ?? key.split("+").map(named).join("+");
+}
+
 /** The text cut to a number of UTF-16 code units, never inside a surrogate pair. */
 export function crop(text: string, length: number): string {
   if (text.length <= length) return text;

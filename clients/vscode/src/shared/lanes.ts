@@ -72,6 +72,27 @@ export function lanes(row: Row, around: Surroundings): string {
   return `${trunk} ${passing}${own}`;
 }
 
+export type Lane = "trunk" | "covered" | "line" | "branch" | "last" | "leaf" | "compaction" | "none";
+
+const LANES: Record<string, Lane> = {
+  "┃": "trunk",
+  "┆": "covered",
+  "│": "line",
+  "├": "branch",
+  "└": "last",
+  "◉": "leaf",
+  "◆": "compaction",
+};
+
+/** The lanes at the beginning of a row, one after the other from the left, for who draws them as lines. */
+export function laneList(row: Row, around: Surroundings): Lane[] {
+  const text = lanes(row, around);
+  // The trunk's lane is two characters wide, each other three.
+  const starts = [0];
+  for (let at = 2; at < text.length; at += 3) starts.push(at);
+  return starts.map((at) => LANES[text.charAt(at)] ?? "none");
+}
+
 /** The sign of what a row is, with a blank after it; empty where its lane says so already. */
 export function sign(row: Row, around: Surroundings): string {
   if (row.type === "run") return "⚙ ";

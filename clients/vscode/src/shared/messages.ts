@@ -35,6 +35,12 @@ export const PANEL_ACTIONS = [
   "search",
   "clear",
   "filter",
+  "filterDefault",
+  "filterNoTools",
+  "filterUserOnly",
+  "filterLabeledOnly",
+  "filterAll",
+  "labelTimes",
   "help",
 ] as const;
 export type PanelAction = (typeof PANEL_ACTIONS)[number];
@@ -57,7 +63,9 @@ export type PageCommand = (typeof PAGE_COMMANDS)[number];
 
 export type TreeAnswer = Requests["session/tree"]["result"];
 export type LocateAnswer = Requests["session/locate"]["result"];
+export type Overview = Requests["session/overview"]["result"];
 
+export const FILTERS: readonly Filter[] = ["default", "noTools", "userOnly", "labeledOnly", "all"];
 
 export type ToHost =
   | { type: "ready" }
@@ -72,7 +80,7 @@ export type ToHost =
       /** The number of the question that this answers, or null. */
       ask: number | null;
     }
-  | { type: "marks"; view: View }
+  | { type: "overview"; ask: number; view: View }
   | { type: "command"; command: PageCommand; id: EntryId | null };
 
 export interface BarAction {
@@ -85,9 +93,9 @@ export interface Bar {
   actions: BarAction[];
 }
 
-/** A key and what it does, for the page of keys. */
+/** What some keys do, for the page of keys. */
 export interface KeyHelp {
-  keys: string;
+  keys: string[];
   title: string;
 }
 
@@ -120,7 +128,7 @@ export type ToPage =
   | { type: "which"; ask: number }
   | { type: "show"; id: EntryId }
   | { type: "bracket"; ids: EntryId[]; title: string }
-  | { type: "marks"; total: number; labels: number[]; forks: number[] }
+  | { type: "overview"; ask: number; overview: Overview }
   | { type: "keys"; on: boolean }
   | { type: "info"; session: SessionInfo }
   | { type: "bar"; bar: Bar | null };
@@ -129,6 +137,7 @@ export type ToPage =
 export interface Words {
   search: string;
   searchResult: string;
+  rows: string;
   filter: string;
   filters: Record<Filter, string>;
   here: string;
@@ -154,12 +163,13 @@ export interface Words {
   close: string;
   readOnly: string;
   tokensOf: string;
+  tokens: string;
+  written: string;
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
 const isId = (value: unknown): value is EntryId | null => value === null || isText(value);
 
-const FILTERS: readonly string[] = ["default", "noTools", "userOnly", "labeledOnly", "all"];
 const DIRECTIONS: readonly string[] = [
   "parent",
   "fork",
@@ -179,8 +189,7 @@ function isView(value: unknown): value is View {
   const view = value as Record<string, unknown>;
   const ids = (list: unknown): boolean => Array.isArray(list) && list.every(isText);
   return (
-    isText(view["filter"]) &&
-    FILTERS.includes(view["filter"]) &&
+    (FILTERS as readonly unknown[]).includes(view["filter"]) &&
     isId(view["query"]) &&
     ids(view["folded"]) &&
     ids(view["expanded"])
@@ -195,8 +204,8 @@ export function readToHost(value: unknown): ToHost | null {
     switch (message["type"]) {
       case "ready":
         return true;
-      case "marks":
-        return isView(message["view"]);
+      case "overview":
+        return Number.isInteger(message["ask"]) && isView(message["view"]);
       case "rows": {
         const at = message["at"];
         const place =

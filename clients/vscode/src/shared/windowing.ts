@@ -7,6 +7,9 @@
 
 import type { Row } from "./protocol";
 
+/** The height of a row, in pixels; the style sheet has it too. */
+export const ROW_HEIGHT = 22;
+/** Rows are asked for and kept by this many. */
 export const PAGE = 200;
 /** How many pages are kept: the screen, what lies around it, and where one was before. */
 const MOST_PAGES = 12;

@@ -43,8 +43,9 @@ if (source === undefined) throw new Error("no mirror");
 
 function typeOf(name: string): ts.Type {
   const symbol = checker.getExportsOfModule(checker.getSymbolAtLocation(source as ts.SourceFile) as ts.Symbol)
-    .find((one) => one.name === name);
-  return checker.getDeclaredTypeOfSymbol(symbol as ts.Symbol);
+    .find((one) => one.name === name) as ts.Symbol;
+  const alias = (symbol.flags & ts.SymbolFlags.Alias) !== 0;
+  return checker.getDeclaredTypeOfSymbol(alias ? checker.getAliasedSymbol(symbol) : symbol);
 }
 const member = (type: ts.Type, name: string): ts.Type =>
   checker.getNonNullableType(checker.getTypeOfSymbol(type.getProperty(name) as ts.Symbol));

@@ -14,6 +14,8 @@ export function row(id: string, change: Partial<Row> = {}): Row {
     depth: 0,
     guides: [0],
     last: false,
+    position: 1,
+    siblings: 1,
     onActivePath: true,
     isLeaf: false,
     childCount: 1,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { crop, plainText, shortAge, shortCount } from "../../src/shared/format";
+import { crop, plainText, prettyKey, shortAge, shortCount } from "../../src/shared/format";
 import { lanes, pieces, sign, surroundings } from "../../src/shared/lanes";
 import { readToHost } from "../../src/shared/messages";
 import { PAGE, Pages, scrollTo, shown } from "../../src/shared/windowing";
@@ -32,6 +32,14 @@ describe("texts", () => {
     expect(plainText("a\u202eb\u0007c\u200d\u001b[31md\ne\u2028f")).toBe("abc\u200d[31md e f");
     expect(plainText("lone \ud800 end")).toBe("lone \ufffd end");
   });
+
+  it.each([
+    ["ctrl+left", "Ctrl+←"],
+    ["shift+/", "?"],
+    ["shift+l", "Shift+L"],
+    ["pagedown", "Page Down"],
+    ["'", "'"],
+  ])("%s is the key %s", (key, text) => expect(prettyKey(key)).toBe(text));
 
   it("are never cut inside a surrogate pair", () => {
     expect(crop("abcdef", 4)).toBe("abc…");
@@ -164,6 +172,7 @@ describe("what a page may say", () => {
     { type: "rows", ask: 1, view, at: 0, limit: 10 },
     { type: "rows", ask: 1, view, at: { around: "x" }, limit: 10 },
     { type: "locate", ask: 1, view, from: "x", to: "leaf" },
+    { type: "overview", ask: 1, view },
     { type: "focus", panel: true, input: false },
     { type: "selected", id: null, role: null, label: null, ask: null },
     { type: "command", command: "branchline.switchHere", id: "x" },
@@ -179,6 +188,8 @@ describe("what a page may say", () => {
     { type: "rows", ask: 1, view, at: "0", limit: 10 },
     { type: "rows", ask: 1, view: { ...view, folded: [1] }, at: 0, limit: 10 },
     { type: "locate", ask: 1, view, from: "x", to: "anywhere" },
+    { type: "overview", ask: 1, view: null },
+    { type: "overview", view },
     { type: "selected", id: 5, role: null, label: null, ask: null },
   ])("and what not: %j", (message) => expect(readToHost(message)).toBeNull());
 });

@@ -1,0 +1,70 @@
+/** How a person looks at the tree, and where: what outlives a reload of the page. Pure. */
+
+import { FILTERS } from "./messages";
+import type { EntryId, Filter, Row, View } from "./protocol";
+
+/** A row and where it stands, in pixels from the top of the view. */
+export interface Place {
+  id: EntryId;
+  at: number;
+}
+
+export type Looking = Required<Pick<View, "filter" | "folded" | "expanded">> & { query: string | null };
+
+export interface TreeState {
+  view: Looking;
+  focusedId: EntryId | null;
+  /** The first row on screen. */
+  top: Place | null;
+  /** Whether labels say when they were set. */
+  labelTimes: boolean;
+}
+
+export const FIRST_STATE: TreeState = {
+  view: { filter: "default", query: null, folded: [], expanded: [] },
+  focusedId: null,
+  top: null,
+  labelTimes: false,
+};
+
+/** What was kept, if it is of this shape. */
+export function readState(state: unknown): TreeState | null {
+  if (typeof state !== "object" || state === null) return null;
+  const { view, focusedId, top, labelTimes } = state as Partial<TreeState>;
+  const ids = (list: unknown): boolean =>
+    Array.isArray(list) && list.every((id) => typeof id === "string");
+  if (typeof view !== "object" || !ids(view.folded) || !ids(view.expanded)) return null;
+  if (!FILTERS.includes(view.filter)) return null;
+  if (view.query !== null && typeof view.query !== "string") return null;
+  const { filter, query, folded, expanded } = view;
+  const placed = typeof top === "object" && top !== null && typeof top.id === "string";
+  return {
+    view: { filter, query, folded, expanded },
+    focusedId: typeof focusedId === "string" ? focusedId : null,
+    top: placed && Number.isFinite(top.at) ? { id: top.id, at: top.at } : null,
+    labelTimes: labelTimes === true,
+  };
+}
+
+/** The filter after another, around. */
+export function nextFilter(filter: Filter): Filter {
+  return FILTERS[(FILTERS.indexOf(filter) + 1) % FILTERS.length] ?? "default";
+}
+
+/** What opening a folded row changes in the view. */
+export function unfolding(view: Looking, row: Row): Partial<Looking> {
+  const id = row.type === "branches" ? (row.parentId ?? "root") : row.id;
+  const { folded, expanded } = view;
+  if (folded.includes(id)) return { folded: folded.filter((one) => one !== id) };
+  return { expanded: [...expanded, id] };
+}
+
+/** What folding a row, or the group it was opened from, changes in the view; null if nothing folds. */
+export function folding(view: Looking, row: Row): Partial<Looking> | null {
+  const { folded, expanded } = view;
+  const opened = [row.id, row.parentId ?? "root"].find((id) => expanded.includes(id));
+  if (expanded.includes(row.id) || (opened !== undefined && !row.foldable)) {
+    return { expanded: expanded.filter((id) => id !== opened) };
+  }
+  return row.foldable && !row.folded ? { folded: [...folded, row.id] } : null;
+}
