@@ -78,6 +78,7 @@ export class Conversation {
       }
       if (change.origin === "external") this.externalAt = Date.now();
       if (change.externalBranch !== null) this.elsewhere = change.externalBranch.tipId;
+      if (this.elsewhere === change.leafId) this.elsewhere = null;
       if (change.appended.some((entry) => entry.type === "message")) this.canUndo = false;
     }
     if (news.type === "reset") this.lost = news.reason;
@@ -191,6 +192,16 @@ export class Conversations implements vscode.Disposable {
     this.daemon.request("session/close", { session: conversation.path }).catch(() => {
       // The subscription ends with the connection at the latest.
     });
+  }
+
+  /** Do something with a session's conversation, looking at it meanwhile. */
+  async with<T>(path: string, work: (conversation: Conversation) => Promise<T>): Promise<T> {
+    const conversation = await this.look(path);
+    try {
+      return await work(conversation);
+    } finally {
+      this.leave(conversation);
+    }
   }
 
   /** The conversation that commands are about when they name none. */

@@ -2,35 +2,19 @@
 
 import * as vscode from "vscode";
 import type { Consent } from "./consent";
-import type { Conversation } from "./conversation";
+import type { Conversation, Conversations } from "./conversation";
 import type { Daemon } from "./daemon";
 import type { Draft, Drafts } from "./drafts";
 import { factsOf, kindOf, showError } from "./errors";
-import type { Moves } from "./moves";
+import { findPi, startPi } from "./pi";
 
 type Message = Draft & { kind: "message" };
-
-/** A text that Pi reads as a message: an argument that begins with one of these would be something else. */
-export function piArgument(text: string): string {
-  return /^[-@/!]/.test(text) ? ` ${text}` : text;
-}
-
-/** Go on with a session in Pi, in a terminal; with a text that is its first message. */
-export function continueInPi(path: string, cwd: string | null, text?: string): void {
-  const terminal = vscode.window.createTerminal({
-    name: "Pi",
-    shellPath: "pi",
-    shellArgs: ["--session", path, ...(text === undefined ? [] : [piArgument(text)])],
-    ...(cwd !== null && { cwd }),
-  });
-  terminal.show();
-}
 
 export class Messages {
   constructor(
     private readonly daemon: Daemon,
     private readonly drafts: Drafts,
-    private readonly moves: Moves,
+    private readonly conversations: Conversations,
     private readonly consent: Consent,
     private readonly reveal: (path: string) => Promise<void>,
   ) {}
@@ -81,7 +65,7 @@ export class Messages {
     const what = await this.message(document);
     if (what === null) return;
     const { draft, text } = what;
-    await this.moves.with(draft.session, async (conversation) => {
+    await this.conversations.with(draft.session, async (conversation) => {
       if (!(await this.consent.forPrompt(conversation))) return;
       if (!(await this.atItsPlace(conversation, draft))) return;
       await this.reveal(draft.session);
@@ -113,7 +97,7 @@ export class Messages {
     const what = await this.message(document);
     if (what === null) return;
     const { draft, text } = what;
-    await this.moves.with(draft.session, async (conversation) => {
+    await this.conversations.with(draft.session, async (conversation) => {
       if (!(await this.atItsPlace(conversation, draft))) return;
       await this.daemon.request("session/append", {
         session: draft.session,
@@ -132,9 +116,10 @@ export class Messages {
     const what = await this.message(document);
     if (what === null) return;
     const { draft, text } = what;
-    await this.moves.with(draft.session, async (conversation) => {
-      if (!(await this.atItsPlace(conversation, draft))) return;
-      continueInPi(draft.session, conversation.info.cwd, text);
+    await this.conversations.with(draft.session, async (conversation) => {
+      const pi = await findPi();
+      if (pi === null || !(await this.atItsPlace(conversation, draft))) return;
+      startPi(pi, draft.session, conversation.info.cwd, text);
       await this.drafts.close(document.uri);
     });
   }

@@ -2,14 +2,14 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { record, reset } from "../fake/vscode";
+import { record, reset, workspace } from "../fake/vscode";
 import packageJson from "../../package.json";
 import { findCommand } from "../../src/host/command";
 import { Conversations } from "../../src/host/conversation";
 import { backOff, DaemonGone, type Daemon } from "../../src/host/daemon";
 import { explain, kindOf, showError } from "../../src/host/errors";
-import { piArgument } from "../../src/host/messages";
-import { compactionTitle, leavingTitle, writerName } from "../../src/host/moves";
+import { piArgument } from "../../src/host/pi";
+import { compactionTitle, filesOf, leavingTitle, writerFacts, writerName } from "../../src/host/plans";
 import { escapeHtml } from "../../src/host/panelHtml";
 import { pointItems } from "../../src/host/pickers";
 import { arrange, describeSession, sessionTitle, type Node } from "../../src/host/sessionsView";
@@ -67,6 +67,14 @@ it("starts are further and further apart", () => {
 });
 
 describe("the daemon's settings", () => {
+  it("send no project's instructions while the workspace is not trusted", () => {
+    record.configuration = { "branchline.prompt.projectInstructions": { globalValue: true } };
+    workspace.isTrusted = false;
+    expect(daemonSettings(packageJson)).toEqual({ prompt: { projectInstructions: false } });
+    workspace.isTrusted = true;
+    expect(daemonSettings(packageJson)).toEqual({ prompt: { projectInstructions: true } });
+  });
+
   it("are only those that somebody set, in the daemon's shape", () => {
     record.configuration = {
       "branchline.compaction.auto": { globalValue: true },
@@ -187,6 +195,11 @@ describe("plans", () => {
     expect(leavingTitle("x", { ...plan, messageCount: 1, modifiedFiles: [] })).toBe("Leave x: 1 message, 9k tokens");
   });
 
+  it("name the first files, changed ones first", () => {
+    expect(filesOf({ modifiedFiles: ["b"], readFiles: ["a"] })).toBe("b, a");
+    expect(filesOf({ modifiedFiles: ["b", "c", "d", "e", "f", "g", "h"], readFiles: [] })).toBe("b, c, d, e, f, g, …");
+  });
+
   it("name what a compaction covers", () => {
     const compaction = {
       ...plan,
@@ -205,6 +218,9 @@ describe("plans", () => {
     expect(writerName({ kind: "openai", model: "m", host: "h" })).toBe("by m at h");
     expect(writerName({ kind: "offline", model: null, host: null })).toBe("by rules, offline");
     expect(writerName(null)).toBe("nobody can write it");
+    expect(writerFacts(plan)).toBe("nobody can write it");
+    const writer = { kind: "client", model: "m", host: null };
+    expect(writerFacts({ summarizer: writer, promptTokens: 1840 })).toBe("by this editor's model; about 2k tokens are sent");
   });
 });
 
