@@ -18,7 +18,7 @@ import type { Messages } from "./messages";
 import type { Moves } from "./moves";
 import type { OwnModel } from "./ownModel";
 import { PANEL, type Panels } from "./panel";
-import { findPi, startPi } from "./pi";
+import { findPi, showFirst, startPi } from "./pi";
 import { pickPoint, pickSession } from "./pickers";
 import { sessionTitle, type Node, type SessionsView } from "./sessionsView";
 import type { Summaries } from "./summaries";
@@ -251,7 +251,10 @@ export function commandTable(parts: Parts): Record<string, Handler> {
     "branchline.continueInPi": (node) =>
       withSession(node, async ({ path, cwd }) => {
         const pi = await findPi();
-        if (pi !== null) startPi(pi, path, cwd);
+        if (pi === null) return;
+        const terminal = startPi(pi, path, cwd);
+        const conversation = conversations.known(path);
+        if (conversation !== undefined) showFirst(conversation, terminal);
       }),
     "branchline.refreshSessions": () => sessions.refresh(),
     "branchline.moreSessions": () => sessions.more(),

@@ -34,8 +34,7 @@ export class Conversation {
   lost: string | null = null;
   /** When another program last wrote, in milliseconds, or null. */
   externalAt: number | null = null;
-  /** Whether the panels go to the leaf when it moves: while something is done that the person asked for. */
-  following = false;
+  private follows = 0;
   private readonly emitter = new vscode.EventEmitter<News>();
   readonly onNews = this.emitter.event;
 
@@ -49,6 +48,11 @@ export class Conversation {
     this.usage = opened.usage;
     this.settings = opened.settings;
     this.warnings = opened.warnings.map((warning) => warning.message);
+  }
+
+  /** Whether the panels go to the leaf when it moves: while something is done that the person asked for. */
+  get following(): boolean {
+    return this.follows > 0;
   }
 
   get title(): string {
@@ -87,11 +91,11 @@ export class Conversation {
 
   /** Do something, with the panels going where the leaf goes meanwhile. */
   async follow<T>(work: Promise<T>): Promise<T> {
-    this.following = true;
+    this.follows++;
     try {
       return await work;
     } finally {
-      this.following = false;
+      this.follows--;
     }
   }
 
@@ -155,6 +159,11 @@ export class Conversations implements vscode.Disposable {
     for (const { conversation } of this.open.values()) {
       if (conversation.info.id === id) conversation.take(news);
     }
+  }
+
+  /** The conversation of a session that is looked at already. */
+  known(path: string): Conversation | undefined {
+    return this.open.get(path)?.conversation;
   }
 
   /** Look at a session; each look is ended by `leave`. */

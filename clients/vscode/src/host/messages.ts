@@ -6,7 +6,7 @@ import type { Conversation, Conversations } from "./conversation";
 import type { Daemon } from "./daemon";
 import type { Draft, Drafts } from "./drafts";
 import { factsOf, kindOf, showError } from "./errors";
-import { findPi, startPi } from "./pi";
+import { findPi, showFirst, startPi } from "./pi";
 
 type Message = Draft & { kind: "message" };
 
@@ -119,7 +119,7 @@ export class Messages {
     await this.conversations.with(draft.session, async (conversation) => {
       const pi = await findPi();
       if (pi === null || !(await this.atItsPlace(conversation, draft))) return;
-      startPi(pi, draft.session, conversation.info.cwd, text);
+      showFirst(conversation, startPi(pi, draft.session, conversation.info.cwd, text));
       await this.drafts.close(document.uri);
     });
   }

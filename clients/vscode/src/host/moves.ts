@@ -247,23 +247,35 @@ export class Moves {
     }
   }
 
-  /** Go where another program went on. */
+  /**
+   * Go where another program went on.
+   *
+   * By the file the conversation was there already, so there is no move that could be undone: the way
+   * back is offered here.
+   */
   async follow(conversation: Conversation): Promise<void> {
-    const { elsewhere } = conversation;
-    conversation.elsewhere = null;
-    if (elsewhere !== null) {
-      // That the other program sees nothing of this is not said: it is there already.
-      await conversation.follow(
-        this.daemon.request("session/switchLeaf", {
-          session: conversation.path,
-          targetId: elsewhere,
-          position: "at",
-          expectedLeafId: conversation.leafId,
-        }),
-      );
-      this.conversations.moved(conversation, true);
-    }
-    conversation.take({ type: "notice" });
+    const { elsewhere, leafId } = conversation;
+    this.stay(conversation);
+    if (elsewhere === null) return;
+    await this.goTo(conversation, elsewhere);
+    const { t } = vscode.l10n;
+    const back = t("Go Back");
+    const text = t("You are where the other program went on.");
+    const chosen = await vscode.window.showInformationMessage(text, back);
+    if (chosen === back) await this.goTo(conversation, leafId);
+  }
+
+  /** Move to an entry itself, whatever it is. */
+  private async goTo(conversation: Conversation, targetId: EntryId | null): Promise<void> {
+    const { path: session, leafId } = conversation;
+    await conversation.follow(
+      this.daemon.request("session/switchLeaf", {
+        session,
+        targetId,
+        position: "at",
+        expectedLeafId: leafId,
+      }),
+    );
   }
 
   stay(conversation: Conversation): void {

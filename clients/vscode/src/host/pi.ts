@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import * as vscode from "vscode";
 import { onPath } from "./command";
+import type { Conversation } from "./conversation";
 import { showInsecure } from "./trust";
 
 /** A text that Pi reads as a message: an argument that begins with one of these would be something else. */
@@ -25,7 +26,7 @@ export async function findPi(): Promise<string | null> {
 }
 
 /** Start Pi on a session, in the session's folder where that is there; a text is its first message. */
-export function startPi(pi: string, session: string, cwd: string | null, text?: string): void {
+export function startPi(pi: string, session: string, cwd: string | null, text?: string): vscode.Terminal {
   const terminal = vscode.window.createTerminal({
     name: "Pi",
     iconPath: new vscode.ThemeIcon("comment-discussion"),
@@ -34,4 +35,24 @@ export function startPi(pi: string, session: string, cwd: string | null, text?: 
     ...(cwd !== null && existsSync(cwd) && { cwd }),
   });
   terminal.show();
+  return terminal;
+}
+
+/** Have the panels go to what is said first in a terminal: it takes room, so that the leaf may be off screen. */
+export function showFirst(conversation: Conversation, terminal: vscode.Terminal): void {
+  const first = new Promise<void>((done) => {
+    const subscriptions = [
+      conversation.onNews(({ type }) => {
+        if (type === "changed") end();
+      }),
+      vscode.window.onDidCloseTerminal((closed) => {
+        if (closed === terminal) end();
+      }),
+    ];
+    const end = (): void => {
+      for (const subscription of subscriptions) subscription.dispose();
+      done();
+    };
+  });
+  void conversation.follow(first);
 }
