@@ -12,7 +12,7 @@ import type { Conversation, Conversations } from "./conversation";
 import type { DaemonClient } from "./daemon";
 import type { Drafts } from "./drafts";
 import { entryUri } from "./entryAddress";
-import { showError } from "./errors";
+import { ReadOnly, showError } from "./errors";
 import { install } from "./install";
 import type { Messages } from "./messages";
 import type { Moves } from "./moves";
@@ -99,12 +99,20 @@ export function commandTable(parts: Parts): Record<string, Handler> {
     await conversations.with(path, (conversation) => Promise.resolve(work(conversation)));
   };
 
+  /** The same with one that can be changed: that it cannot is said before anything is asked. */
+  const change = (work: (conversation: Conversation) => unknown): Promise<void> =>
+    withActive((conversation) => {
+      if (conversation.info.readOnly) throw new ReadOnly();
+      return work(conversation);
+    });
+
   /** The same with an entry: the one that is named, else the selected one. */
   const withEntry = async (
     argument: unknown,
     work: (conversation: Conversation, id: EntryId) => unknown,
+    start = withActive,
   ): Promise<void> => {
-    await withActive(async (conversation) => {
+    await start(async (conversation) => {
       const selection = await panels.active?.selectionNow();
       const id = entryOf(argument) ?? selection?.id ?? conversation.leafId;
       if (id !== null) await work(conversation, id);
@@ -262,17 +270,17 @@ export function commandTable(parts: Parts): Record<string, Handler> {
     "branchline.showWorkspaceSessions": () => sessions.setScope("workspace"),
 
     "branchline.switchBranch": () =>
-      withActive(async (conversation) => {
+      change(async (conversation) => {
         const id = await pickPoint(daemon, conversation);
         if (id !== undefined) await moves.switchTo(conversation, id);
       }),
     "branchline.switchHere": (row) =>
-      withEntry(row, (conversation, id) => moves.switchTo(conversation, id)),
-    "branchline.undo": () => withActive((conversation) => moves.undo(conversation)),
-    "branchline.compact": () => withActive((conversation) => moves.compact(conversation)),
+      withEntry(row, (conversation, id) => moves.switchTo(conversation, id), change),
+    "branchline.undo": () => change((conversation) => moves.undo(conversation)),
+    "branchline.compact": () => change((conversation) => moves.compact(conversation)),
     "branchline.newMessage": () =>
-      withActive((conversation) => moves.openMessage(conversation, { text: "", images: [] })),
-    "branchline.label": (row) => withEntry(row, label),
+      change((conversation) => moves.openMessage(conversation, { text: "", images: [] })),
+    "branchline.label": (row) => withEntry(row, label, change),
     "branchline.fork": (row) => withEntry(row, fork),
     "branchline.openEntry": (row) =>
       withEntry(row, (conversation, id) =>

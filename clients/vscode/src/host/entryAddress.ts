@@ -25,19 +25,24 @@ export function entryUri(session: string, entry: EntryId, image?: { at: number; 
   return vscode.Uri.from({ scheme: ENTRY_SCHEME, path: `/${name}`, query: JSON.stringify(address) });
 }
 
-/** The last part of a path that a session names, as a name that is safe to show and to put into an address. */
-export function fileName(path: string): string {
-  const name = path.split(/[\\/]/).at(-1) ?? "";
-  return name.replace(/[^\p{L}\p{N}._ -]/gu, "_").slice(-80) || "file";
+/** The parts of a path that a session names, safe to show and to put into an address; at least one. */
+function parts(path: string): [string, ...string[]] {
+  const [last = "file", ...before] = path
+    .split(/[\\/]/)
+    .filter((part) => !/^\.*$/.test(part))
+    .map((part) => part.replace(/[^\p{L}\p{N}._ -]/gu, "_").slice(-80))
+    .reverse();
+  return [last, ...before];
 }
+
+/** The last part of a path that a session names, as it is shown. */
+export const fileName = (path: string): string => parts(path)[0];
 
 export function changeUri(session: string, entry: EntryId, path: string, change: Side): vscode.Uri {
   const address: Address = { session, entry, change };
-  return vscode.Uri.from({
-    scheme: ENTRY_SCHEME,
-    path: `/${change.side}/${fileName(path)}`,
-    query: JSON.stringify(address),
-  });
+  // Both sides have one path: for VS Code two would be a file that was renamed.
+  const shown = `/${parts(path).reverse().join("/")}`;
+  return vscode.Uri.from({ scheme: ENTRY_SCHEME, path: shown, query: JSON.stringify(address) });
 }
 
 export function addressOf(uri: vscode.Uri): Address {

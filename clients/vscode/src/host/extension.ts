@@ -36,8 +36,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const buttons = new DraftButtons(drafts);
   const consent = new Consent(daemon, context.globalState);
   const summaries = new Summaries(daemon, conversations, drafts, buttons, consent);
-  const moves = new Moves(daemon, conversations, panels, drafts, summaries);
-  const messages = new Messages(daemon, drafts, conversations, consent, openPanel);
+  const moves = new Moves(daemon, conversations, panels, drafts, buttons, summaries);
+  const messages = new Messages(daemon, drafts, buttons, conversations, consent, openPanel);
   const entries = new EntryDocuments(daemon);
   const parts = {
     context,

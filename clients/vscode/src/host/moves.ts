@@ -9,7 +9,7 @@ import { plainText } from "../shared/format";
 import type { EditorContent, EntryId } from "../shared/protocol";
 import type { Conversation, Conversations } from "./conversation";
 import type { Daemon } from "./daemon";
-import type { Drafts } from "./drafts";
+import type { DraftButtons, Drafts, SummaryDraft } from "./drafts";
 import type { Panels } from "./panel";
 import { compactionTitle, filesOf, leavingTitle, writerFacts } from "./plans";
 import { askFocus, type Summaries } from "./summaries";
@@ -26,6 +26,7 @@ export class Moves {
     private readonly conversations: Conversations,
     private readonly panels: Panels,
     private readonly drafts: Drafts,
+    private readonly buttons: DraftButtons,
     private readonly summaries: Summaries,
   ) {}
 
@@ -195,37 +196,43 @@ export class Moves {
   }
 
   /** Store a draft's summary as it stands in its document. */
-  async store(document: vscode.TextDocument): Promise<void> {
-    const draft = await this.drafts.of(document.uri);
-    if (draft === null || draft.kind === "message") return;
-    if (this.summaries.isBeingWritten(document)) return;
-    const text = document.getText().trim();
-    if (text === "") {
-      void vscode.window.showInformationMessage(vscode.l10n.t("An empty summary is not stored."));
-      return;
-    }
-    await this.conversations.with(draft.session, async (conversation) => {
-      const { session } = draft;
-      const draftId = draft.draftId ?? undefined;
-      let content: EditorContent | null = null;
-      if (draft.kind === "switch") {
-        const known = draftId === undefined ? {} : { draftId };
-        const result = await conversation.follow(
-          this.daemon.request("session/switchLeaf", {
-            session,
-            targetId: draft.targetId,
-            expectedLeafId: draft.leafId,
-            summary: { mode: "text", text, ...known },
-          }),
-        );
-        content = result.editorContent;
-      } else {
-        const known = draftId === undefined ? {} : { draftId };
-        await this.daemon.request("session/compact", { session, summary: text, ...known });
+  store(document: vscode.TextDocument): Promise<void> {
+    return this.buttons.during(document.uri, async () => {
+      const draft = await this.drafts.of(document.uri);
+      if (draft === null || draft.kind === "message") return;
+      const text = document.getText().trim();
+      if (text === "") {
+        void vscode.window.showInformationMessage(vscode.l10n.t("An empty summary is not stored."));
+        return;
       }
-      await this.drafts.close(document.uri);
-      await this.arrived(conversation, true, content);
+      await this.conversations.with(draft.session, async (conversation) => {
+        const content = await this.storeText(conversation, draft, text);
+        await this.drafts.close(document.uri);
+        await this.arrived(conversation, true, content);
+      });
     });
+  }
+
+  private async storeText(
+    conversation: Conversation,
+    draft: SummaryDraft,
+    text: string,
+  ): Promise<EditorContent | null> {
+    const { session, draftId } = draft;
+    const known = typeof draftId === "string" ? { draftId } : {};
+    if (draft.kind === "compaction") {
+      await this.daemon.request("session/compact", { session, summary: text, ...known });
+      return null;
+    }
+    const { editorContent } = await conversation.follow(
+      this.daemon.request("session/switchLeaf", {
+        session,
+        targetId: draft.targetId,
+        expectedLeafId: draft.leafId,
+        summary: { mode: "text", text, ...known },
+      }),
+    );
+    return editorContent;
   }
 
   // --- the way back, and other programs ------------------------------------------------------------

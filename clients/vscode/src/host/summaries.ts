@@ -27,10 +27,6 @@ export class Summaries {
     private readonly consent: Consent,
   ) {}
 
-  isBeingWritten(document: vscode.TextDocument): boolean {
-    return this.buttons.isBeingWritten(document.uri);
-  }
-
   /** Write what leaving for an entry would leave behind. */
   async ofBranch(conversation: Conversation, targetId: EntryId | null, focus: string): Promise<void> {
     const { path: session, leafId } = conversation;
@@ -118,7 +114,7 @@ export class Summaries {
   /** Write a draft's summary anew, about what the person says now. */
   async rewrite(document: vscode.TextDocument): Promise<void> {
     const draft = await this.drafts.of(document.uri);
-    if (draft === null || this.isBeingWritten(document)) return;
+    if (draft === null || this.buttons.isBeingWritten(document.uri)) return;
     const focus = await askFocus(draft.focus ?? "");
     if (focus === undefined) return;
     await this.conversations.with(draft.session, (conversation) =>

@@ -7,7 +7,8 @@ import packageJson from "../../package.json";
 import { findCommand } from "../../src/host/command";
 import { Conversations } from "../../src/host/conversation";
 import { backOff, DaemonGone, type Daemon } from "../../src/host/daemon";
-import { explain, kindOf, showError } from "../../src/host/errors";
+import { changeUri, fileName } from "../../src/host/entryAddress";
+import { explain, kindOf, ReadOnly, showError } from "../../src/host/errors";
 import { piArgument } from "../../src/host/pi";
 import { compactionTitle, filesOf, leavingTitle, writerFacts, writerName } from "../../src/host/plans";
 import { escapeHtml } from "../../src/host/panelHtml";
@@ -110,6 +111,8 @@ describe("an error", () => {
     expect(explain(failure("fileChanged"))?.steps.map(({ title }) => title)).toEqual(["Reload"]);
     expect(explain(failure("promptFailed", { largest: [] }))?.steps[0]?.title).toBe("Compact…");
     expect(explain(failure("nothingToUndo"))?.level).toBe("info");
+    const refused = Object.assign(new Error("The prompt failed: h refused"), { data: { kind: "promptFailed" } });
+    expect(explain(refused)?.text).toBe("The model did not answer: h refused");
     expect(explain(new Error("odd"))?.text).toBe("odd");
   });
 
@@ -129,6 +132,7 @@ describe("an error", () => {
     expect(kindOf(failure("busy"))).toBe("busy");
     expect(kindOf(failure("toString"))).toBeNull();
     expect(kindOf("text")).toBeNull();
+    expect(kindOf(new ReadOnly())).toBe("readOnly");
   });
 });
 
@@ -222,6 +226,14 @@ describe("plans", () => {
     const writer = { kind: "client", model: "m", host: null };
     expect(writerFacts({ summarizer: writer, promptTokens: 1840 })).toBe("by this editor's model; about 2k tokens are sent");
   });
+});
+
+it("a path of a session becomes a harmless address", () => {
+  const path = (of: string): string => changeUri("/s", "e", of, { at: 0, side: "before" }).path;
+  expect(["/home/me/a b.py", "C:\\x\\y.ts", "../../etc/passwd", "", "a/\u202egpj.exe?x#y"].map(path)).toEqual([
+    "/home/me/a b.py", "/C_/x/y.ts", "/etc/passwd", "/file", "/a/_gpj.exe_x_y",
+  ]);
+  expect(fileName("src/one.py")).toBe("one.py");
 });
 
 it("an error's text is no HTML", () => {

@@ -278,6 +278,14 @@ export class Editor {
     return this.page.locator(".codelens-decoration a").filter({ hasText: text }).first();
   }
 
+  /** Click a button above a text until it did something: one that is just being replaced takes no click. */
+  async clickLens(text, holds) {
+    await until(`${text} does its work`, async () => {
+      await this.codeLens(text).click({ timeout: 2000 }).catch(() => undefined);
+      return until("it did", holds, 2000);
+    });
+  }
+
   get textLines() {
     return this.page.locator(".monaco-editor .view-lines").last();
   }
