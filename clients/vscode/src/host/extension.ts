@@ -35,7 +35,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const drafts = new Drafts(join(storage, "drafts"));
   const buttons = new DraftButtons(drafts);
   const consent = new Consent(daemon, context.globalState);
-  const summaries = new Summaries(daemon, conversations, drafts, buttons, consent);
+  const summaries = new Summaries(daemon, conversations, drafts, buttons, consent, ownModel);
   const moves = new Moves(daemon, conversations, panels, drafts, buttons, summaries);
   const messages = new Messages(daemon, drafts, buttons, conversations, consent, openPanel);
   const entries = new EntryDocuments(daemon);

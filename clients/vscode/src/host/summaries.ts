@@ -7,6 +7,7 @@ import type { Conversation, Conversations } from "./conversation";
 import type { Daemon } from "./daemon";
 import type { Draft, DraftButtons, Drafts } from "./drafts";
 import { kindOf, showError, type Step } from "./errors";
+import type { OwnModel } from "./ownModel";
 
 /** Ask what a summary should be about; undefined if the person thought better of it. */
 export function askFocus(value = ""): Thenable<string | undefined> {
@@ -25,6 +26,7 @@ export class Summaries {
     private readonly drafts: Drafts,
     private readonly buttons: DraftButtons,
     private readonly consent: Consent,
+    private readonly ownModel: OwnModel,
   ) {}
 
   /** Write what leaving for an entry would leave behind. */
@@ -75,14 +77,15 @@ export class Summaries {
     const instructions = focus === "" ? {} : { instructions: focus };
     const common = { session: draft.session, expectedLeafId: draft.leafId, preview: true };
     try {
-      const { summary, draftId } =
+      const written: Promise<{ summary: string | null; draftId: string | null }> =
         draft.kind === "switch"
-          ? await this.daemon.request("session/switchLeaf", {
+          ? this.daemon.request("session/switchLeaf", {
               ...common,
               targetId: draft.targetId,
               summary: { mode: "write", ...chosen, ...instructions },
             })
-          : await this.daemon.request("session/compact", { ...common, ...chosen, ...instructions });
+          : this.daemon.request("session/compact", { ...common, ...chosen, ...instructions });
+      const { summary, draftId } = await this.ownModel.during(written);
       listening.dispose();
       await edits;
       await this.drafts.setText(document, summary ?? "");

@@ -58,7 +58,7 @@ export async function until(what, holds, deadline = DEADLINE) {
  * @param options.settings the person's settings; `machine` those of scope "machine".
  * @param options.target what is opened: a folder, or a `.code-workspace` file.
  * @param options.trust whether workspaces have to be trusted before all works in them.
- * @param options.extensions packed extensions beside ours.
+ * @param options.extensions packed extensions beside ours; they may use what VS Code only proposes.
  */
 export async function startEditor(
   world,
@@ -153,7 +153,9 @@ export async function startEditor(
       if (!url.startsWith(origin) && !/^(data|blob|chrome|devtools|about):/.test(url) && !url.includes("vscode-cdn.net")) foreign.push(url);
     });
     const kind = target.endsWith(".code-workspace") ? "workspace" : "folder";
-    await page.goto(`${origin}/?${kind}=${encodeURIComponent(target)}`);
+    const query = new URLSearchParams({ [kind]: target });
+    if (others.length > 0) query.set("payload", JSON.stringify([["enableProposedApi", ""]]));
+    await page.goto(`${origin}/?${query}`);
     await page.locator(".monaco-workbench .part.activitybar").waitFor({ timeout: 2 * DEADLINE });
     return new Editor(page, { stop, foreign, origin, target });
   } catch (error) {
