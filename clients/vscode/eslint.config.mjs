@@ -32,9 +32,16 @@ export default tseslint.config(
     rules: { "no-restricted-imports": ["error", { patterns: ["../panel/*"] }] },
   },
   {
+    files: ["**/*.cjs"],
+    languageOptions: {
+      sourceType: "commonjs",
+      globals: { process: "readonly", setTimeout: "readonly", Buffer: "readonly" },
+    },
+  },
+  {
     files: ["**/*.mjs"],
     languageOptions: {
-      globals: { Event: "readonly", process: "readonly", console: "readonly", fetch: "readonly", URL: "readonly", setTimeout: "readonly", clearTimeout: "readonly",  Buffer: "readonly", document: "readonly", window: "readonly", performance: "readonly", requestAnimationFrame: "readonly", PerformanceObserver: "readonly" },
+      globals: { Event: "readonly", process: "readonly", console: "readonly", fetch: "readonly", URL: "readonly", URLSearchParams: "readonly", setTimeout: "readonly", clearTimeout: "readonly",  Buffer: "readonly", document: "readonly", window: "readonly", performance: "readonly", requestAnimationFrame: "readonly", PerformanceObserver: "readonly" },
     },
   },
 );

@@ -7,18 +7,21 @@ import * as vscode from "vscode";
 import { messageMarkdown } from "../shared/entryMarkdown";
 import { PANEL_ACTIONS } from "../shared/messages";
 import type { EntryId } from "../shared/protocol";
+import { showChanges } from "./changes";
 import type { Conversation, Conversations } from "./conversation";
 import type { DaemonClient } from "./daemon";
 import type { Drafts } from "./drafts";
-import { entryUri } from "./entryDocuments";
-import { showError } from "./errors";
+import { entryUri } from "./entryAddress";
+import { ReadOnly, showError } from "./errors";
 import { install } from "./install";
-import { continueInPi, type Messages } from "./messages";
+import type { Messages } from "./messages";
 import type { Moves } from "./moves";
 import type { OwnModel } from "./ownModel";
 import { PANEL, type Panels } from "./panel";
+import { findPi, showFirst, startPi } from "./pi";
 import { pickPoint, pickSession } from "./pickers";
 import { sessionTitle, type Node, type SessionsView } from "./sessionsView";
+import type { Summaries } from "./summaries";
 
 export interface Parts {
   context: vscode.ExtensionContext;
@@ -29,6 +32,7 @@ export interface Parts {
   panels: Panels;
   sessions: SessionsView;
   moves: Moves;
+  summaries: Summaries;
   drafts: Drafts;
   messages: Messages;
   ownModel: OwnModel;
@@ -60,6 +64,13 @@ function entryOf(argument: unknown): EntryId | undefined {
   return typeof branchlineEntry === "string" ? branchlineEntry : undefined;
 }
 
+/** The session and the entry that an entry's document names, else undefined. */
+function entryDocument(argument: unknown): { session: string; entry: EntryId } | undefined {
+  const entry = entryOf(argument);
+  const session = (argument as { branchlineSession?: unknown } | undefined)?.branchlineSession;
+  return entry === undefined || typeof session !== "string" ? undefined : { session, entry };
+}
+
 function sessionNode(argument: unknown): (Node & { kind: "session" }) | undefined {
   if (typeof argument !== "object" || argument === null) return undefined;
   return (argument as Node).kind === "session" ? (argument as Node & { kind: "session" }) : undefined;
@@ -85,15 +96,23 @@ export function commandTable(parts: Parts): Record<string, Handler> {
     const path = await pickSession(daemon);
     if (path === undefined) return;
     await openPanel(path);
-    await moves.with(path, (conversation) => Promise.resolve(work(conversation)));
+    await conversations.with(path, (conversation) => Promise.resolve(work(conversation)));
   };
+
+  /** The same with one that can be changed: that it cannot is said before anything is asked. */
+  const change = (work: (conversation: Conversation) => unknown): Promise<void> =>
+    withActive((conversation) => {
+      if (conversation.info.readOnly) throw new ReadOnly();
+      return work(conversation);
+    });
 
   /** The same with an entry: the one that is named, else the selected one. */
   const withEntry = async (
     argument: unknown,
     work: (conversation: Conversation, id: EntryId) => unknown,
+    start = withActive,
   ): Promise<void> => {
-    await withActive(async (conversation) => {
+    await start(async (conversation) => {
       const selection = await panels.active?.selectionNow();
       const id = entryOf(argument) ?? selection?.id ?? conversation.leafId;
       if (id !== null) await work(conversation, id);
@@ -146,27 +165,32 @@ export function commandTable(parts: Parts): Record<string, Handler> {
     const { editorContent } = made;
     if (made.leafId !== null) await openPanel(made.session.path);
     if (editorContent !== null) {
-      await moves.with(made.session.path, (forked) => moves.openMessage(forked, editorContent));
+      await conversations.with(made.session.path, (forked) => moves.openMessage(forked, editorContent));
     }
   };
 
+  /** The folder of a new session; with several, the person says which. Null if they thought better of it. */
+  const chooseFolder = async (): Promise<string | undefined | null> => {
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    if (folders.length < 2) return folders[0]?.uri.fsPath;
+    const placeHolder = t("The folder that the conversation is about");
+    return (await vscode.window.showWorkspaceFolderPick({ placeHolder }))?.uri.fsPath ?? null;
+  };
+
   const newSession = async (): Promise<void> => {
+    const cwd = await chooseFolder();
+    if (cwd === null) return;
     const name = await vscode.window.showInputBox({
       title: t("New Conversation"),
       prompt: t("Its name"),
       validateInput: (value) => (value.trim() === "" ? t("A name is needed.") : undefined),
     });
     if (name === undefined) return;
-    const folder =
-      vscode.window.activeTextEditor === undefined
-        ? undefined
-        : vscode.workspace.getWorkspaceFolder(vscode.window.activeTextEditor.document.uri);
-    const cwd = (folder ?? vscode.workspace.workspaceFolders?.[0])?.uri.fsPath;
     const { session } = await daemon.request("session/create", cwd === undefined ? {} : { cwd });
     // The name is its first entry, and with that the file is there.
     await daemon.request("session/rename", { session: session.path, name: name.trim() });
     await openPanel(session.path);
-    await moves.with(session.path, (conversation) =>
+    await conversations.with(session.path, (conversation) =>
       moves.openMessage(conversation, { text: "", images: [] }),
     );
   };
@@ -233,24 +257,30 @@ export function commandTable(parts: Parts): Record<string, Handler> {
         ),
       ),
     "branchline.continueInPi": (node) =>
-      withSession(node, ({ path, cwd }) => continueInPi(path, cwd)),
+      withSession(node, async ({ path, cwd }) => {
+        const pi = await findPi();
+        if (pi === null) return;
+        const terminal = startPi(pi, path, cwd);
+        const conversation = conversations.known(path);
+        if (conversation !== undefined) showFirst(conversation, terminal);
+      }),
     "branchline.refreshSessions": () => sessions.refresh(),
     "branchline.moreSessions": () => sessions.more(),
     "branchline.showAllSessions": () => sessions.setScope("all"),
     "branchline.showWorkspaceSessions": () => sessions.setScope("workspace"),
 
     "branchline.switchBranch": () =>
-      withActive(async (conversation) => {
+      change(async (conversation) => {
         const id = await pickPoint(daemon, conversation);
         if (id !== undefined) await moves.switchTo(conversation, id);
       }),
     "branchline.switchHere": (row) =>
-      withEntry(row, (conversation, id) => moves.switchTo(conversation, id)),
-    "branchline.undo": () => withActive((conversation) => moves.undo(conversation)),
-    "branchline.compact": () => withActive((conversation) => moves.compact(conversation)),
+      withEntry(row, (conversation, id) => moves.switchTo(conversation, id), change),
+    "branchline.undo": () => change((conversation) => moves.undo(conversation)),
+    "branchline.compact": () => change((conversation) => moves.compact(conversation)),
     "branchline.newMessage": () =>
-      withActive((conversation) => moves.openMessage(conversation, { text: "", images: [] })),
-    "branchline.label": (row) => withEntry(row, label),
+      change((conversation) => moves.openMessage(conversation, { text: "", images: [] })),
+    "branchline.label": (row) => withEntry(row, label, change),
     "branchline.fork": (row) => withEntry(row, fork),
     "branchline.openEntry": (row) =>
       withEntry(row, (conversation, id) =>
@@ -259,6 +289,11 @@ export function commandTable(parts: Parts): Record<string, Handler> {
           preview: true,
         }),
       ),
+    "branchline.showChanges": (row) => {
+      const named = entryDocument(row);
+      if (named !== undefined) return showChanges(daemon, named.session, named.entry);
+      return withEntry(row, (conversation, id) => showChanges(daemon, conversation.path, id));
+    },
     "branchline.copyContextMarkdown": () =>
       withActive((conversation) => copyContext(conversation, "markdown")),
     "branchline.copyContextJson": () =>
@@ -275,7 +310,7 @@ export function commandTable(parts: Parts): Record<string, Handler> {
     "branchline.message.runInPi": withDraft((document) => messages.runInPi(document)),
     "branchline.message.store": withDraft((document) => messages.store(document)),
     "branchline.summary.store": withDraft((document) => moves.store(document)),
-    "branchline.summary.rewrite": withDraft((document) => moves.rewrite(document)),
+    "branchline.summary.rewrite": withDraft((document) => parts.summaries.rewrite(document)),
     "branchline.draft.discard": withDraft(async (document) => {
       if ((await drafts.of(document.uri)) !== null) await drafts.close(document.uri);
     }),

@@ -34,8 +34,7 @@ export class Conversation {
   lost: string | null = null;
   /** When another program last wrote, in milliseconds, or null. */
   externalAt: number | null = null;
-  /** Whether the panels go to the leaf when it moves: while something is done that the person asked for. */
-  following = false;
+  private follows = 0;
   private readonly emitter = new vscode.EventEmitter<News>();
   readonly onNews = this.emitter.event;
 
@@ -49,6 +48,11 @@ export class Conversation {
     this.usage = opened.usage;
     this.settings = opened.settings;
     this.warnings = opened.warnings.map((warning) => warning.message);
+  }
+
+  /** Whether the panels go to the leaf when it moves: while something is done that the person asked for. */
+  get following(): boolean {
+    return this.follows > 0;
   }
 
   get title(): string {
@@ -78,6 +82,7 @@ export class Conversation {
       }
       if (change.origin === "external") this.externalAt = Date.now();
       if (change.externalBranch !== null) this.elsewhere = change.externalBranch.tipId;
+      if (this.elsewhere === change.leafId) this.elsewhere = null;
       if (change.appended.some((entry) => entry.type === "message")) this.canUndo = false;
     }
     if (news.type === "reset") this.lost = news.reason;
@@ -86,11 +91,11 @@ export class Conversation {
 
   /** Do something, with the panels going where the leaf goes meanwhile. */
   async follow<T>(work: Promise<T>): Promise<T> {
-    this.following = true;
+    this.follows++;
     try {
       return await work;
     } finally {
-      this.following = false;
+      this.follows--;
     }
   }
 
@@ -156,6 +161,11 @@ export class Conversations implements vscode.Disposable {
     }
   }
 
+  /** The conversation of a session that is looked at already. */
+  known(path: string): Conversation | undefined {
+    return this.open.get(path)?.conversation;
+  }
+
   /** Look at a session; each look is ended by `leave`. */
   async look(path: string): Promise<Conversation> {
     const known = this.open.get(path);
@@ -191,6 +201,16 @@ export class Conversations implements vscode.Disposable {
     this.daemon.request("session/close", { session: conversation.path }).catch(() => {
       // The subscription ends with the connection at the latest.
     });
+  }
+
+  /** Do something with a session's conversation, looking at it meanwhile. */
+  async with<T>(path: string, work: (conversation: Conversation) => Promise<T>): Promise<T> {
+    const conversation = await this.look(path);
+    try {
+      return await work(conversation);
+    } finally {
+      this.leave(conversation);
+    }
   }
 
   /** The conversation that commands are about when they name none. */

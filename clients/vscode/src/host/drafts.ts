@@ -28,6 +28,9 @@ export type Draft = {
   | { kind: "compaction" }
 );
 
+/** A draft of a summary. */
+export type SummaryDraft = Exclude<Draft, { kind: "message" }>;
+
 export class Drafts {
   constructor(private readonly folder: string) {}
 
@@ -119,10 +122,26 @@ export class DraftButtons implements vscode.CodeLensProvider {
 
   constructor(private readonly drafts: Drafts) {}
 
+  /** Have them drawn again. VS Code forgets what was due when the text lost the focus. */
+  refresh(): void {
+    this.emitter.fire();
+  }
+
   writing(uri: vscode.Uri, on: boolean): void {
     if (on) this.beingWritten.add(uri.toString());
     else this.beingWritten.delete(uri.toString());
     this.emitter.fire();
+  }
+
+  /** Do something with a draft once: while it is being done its buttons do nothing. */
+  async during(uri: vscode.Uri, work: () => Promise<void>): Promise<void> {
+    if (this.isBeingWritten(uri)) return;
+    this.writing(uri, true);
+    try {
+      await work();
+    } finally {
+      this.writing(uri, false);
+    }
   }
 
   isBeingWritten(uri: vscode.Uri): boolean {
@@ -140,11 +159,15 @@ export class DraftButtons implements vscode.CodeLensProvider {
       return [lens(t("$(sync~spin) being written… Cancel"), "branchline.cancel")];
     }
     if (draft.kind === "message") {
+      const count = draft.images.length;
+      const along = count === 1 ? t("$(file-media) 1 image goes along") : t("$(file-media) {0} images go along", count);
       return [
         lens(t("$(play) Ask"), "branchline.message.ask"),
         lens(t("$(terminal) Run in Pi"), "branchline.message.runInPi"),
         lens(t("$(save) Store only"), "branchline.message.store"),
         lens(t("$(trash) Discard"), "branchline.draft.discard"),
+        // Without a command it is a text.
+        ...(count === 0 ? [] : [lens(along, "")]),
       ];
     }
     return [

@@ -1,42 +1,21 @@
 /**
- * Entries as read-only documents: `branchline:/<name>.md?<session and entry>`, and their images.
+ * Entries as read-only documents, their images, and the two sides of what they change in files.
  *
  * A document is made from the session each time it is opened; nothing is written to disk.
  */
 
 import * as vscode from "vscode";
-import { entryMarkdown, imageEnding, images } from "../shared/entryMarkdown";
-import type { Entry, EntryId } from "../shared/protocol";
+import { entryMarkdown, fileChanges, imageEnding, images } from "../shared/entryMarkdown";
+import type { Entry } from "../shared/protocol";
+import { changesOf } from "./changes";
 import type { Daemon } from "./daemon";
-
-export const ENTRY_SCHEME = "branchline";
-
-interface Address {
-  session: string;
-  entry: EntryId;
-  image?: number;
-}
-
-export function entryUri(session: string, entry: EntryId, image?: { at: number; ending: string }): vscode.Uri {
-  const safe = entry.replace(/[^A-Za-z0-9._-]/g, "_");
-  const name = image === undefined ? `${safe}.md` : `${safe}-image-${image.at + 1}.${image.ending}`;
-  const address: Address = { session, entry, ...(image && { image: image.at }) };
-  return vscode.Uri.from({ scheme: ENTRY_SCHEME, path: `/${name}`, query: JSON.stringify(address) });
-}
-
-function addressOf(uri: vscode.Uri): Address {
-  try {
-    const { session, entry, image } = JSON.parse(uri.query) as Partial<Address>;
-    if (typeof session !== "string" || typeof entry !== "string") throw new Error("no address");
-    return { session, entry, ...(typeof image === "number" && { image }) };
-  } catch {
-    throw vscode.FileSystemError.FileNotFound(uri);
-  }
-}
+import { addressOf, entryUri, type Address } from "./entryAddress";
 
 const IMAGE_LINE = /^Image (\d+): /gm;
 
-export class EntryDocuments implements vscode.FileSystemProvider, vscode.DocumentLinkProvider {
+export class EntryDocuments
+  implements vscode.FileSystemProvider, vscode.DocumentLinkProvider, vscode.CodeLensProvider
+{
   private readonly emitter = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.emitter.event;
 
@@ -52,6 +31,11 @@ export class EntryDocuments implements vscode.FileSystemProvider, vscode.Documen
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {
     const address = addressOf(uri);
     const entry = await this.entry(address);
+    if (address.change !== undefined) {
+      const change = fileChanges(entry)[address.change.at];
+      if (change === undefined) throw vscode.FileSystemError.FileNotFound(uri);
+      return new TextEncoder().encode(address.change.side === "before" ? change.before : change.after);
+    }
     if (address.image === undefined) return new TextEncoder().encode(entryMarkdown(entry));
     const image = images(entry)[address.image];
     if (image === undefined) throw vscode.FileSystemError.FileNotFound(uri);
@@ -79,6 +63,32 @@ export class EntryDocuments implements vscode.FileSystemProvider, vscode.Documen
       const uri = entryUri(address.session, address.entry, { at, ending: imageEnding(image) });
       return [new vscode.DocumentLink(range, uri)];
     });
+  }
+
+  /** Above the text: what the entry has that is better seen elsewhere. */
+  async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
+    const address = addressOf(document.uri);
+    if (address.change !== undefined || address.image !== undefined) return [];
+    const { t } = vscode.l10n;
+    const top = new vscode.Range(0, 0, 0, 0);
+    const entry = await this.entry(address);
+    const lenses = images(entry).map((image, at) => {
+      const uri = entryUri(address.session, address.entry, { at, ending: imageEnding(image) });
+      const title = t("$(file-media) Image {0}", at + 1);
+      return new vscode.CodeLens(top, { title, command: "vscode.open", arguments: [uri] });
+    });
+    const { changes } = await changesOf(this.daemon, address.session, entry.id);
+    if (changes.length > 0) {
+      const { session: branchlineSession, entry: branchlineEntry } = address;
+      lenses.unshift(
+        new vscode.CodeLens(top, {
+          title: t("$(diff) Show changes"),
+          command: "branchline.showChanges",
+          arguments: [{ branchlineSession, branchlineEntry }],
+        }),
+      );
+    }
+    return lenses;
   }
 
   watch(): vscode.Disposable {

@@ -21,6 +21,11 @@ export function factsOf(error: unknown): Record<string, unknown> {
   return typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
 }
 
+/** A session that cannot be changed, found out before the daemon had to say so. */
+export class ReadOnly extends Error {
+  readonly data = { kind: "readOnly" };
+}
+
 const command = (title: string, name: string, ...args: unknown[]): Step => ({
   title,
   run: () => vscode.commands.executeCommand(name, ...args),
@@ -46,6 +51,8 @@ export function explain(
     return { text, steps, level: "error" };
   }
   const said = error instanceof Error ? error.message : String(error);
+  /** What the daemon says without its own "The prompt failed": the sentence around it is ours. */
+  const because = said.replace(/^The (?:prompt|summary) failed: /, "");
   switch (kindOf(error)) {
     case "cancelled":
     case "cancelledByClient":
@@ -80,7 +87,7 @@ export function explain(
       return { text: t("There is no move to undo."), steps: [], level: "info" };
     case "summaryFailed":
       return {
-        text: t("No summary was written: {0}", said),
+        text: t("No summary was written: {0}", because),
         steps: [settings, log],
         level: "error",
       };
@@ -89,7 +96,7 @@ export function explain(
       if (Array.isArray(factsOf(error)["largest"])) {
         steps.unshift(command(t("Compact…"), "branchline.compact"));
       }
-      return { text: t("The model did not answer: {0}", said), steps, level: "error" };
+      return { text: t("The model did not answer: {0}", because), steps, level: "error" };
     }
     default:
       return { text: said, steps: [log], level: "error" };

@@ -7,7 +7,8 @@ import { Consent } from "./consent";
 import { Conversations } from "./conversation";
 import { DaemonClient } from "./daemon";
 import { DraftButtons, Drafts, PROMPT_ENDING, SUMMARY_ENDING } from "./drafts";
-import { ENTRY_SCHEME, EntryDocuments } from "./entryDocuments";
+import { ENTRY_SCHEME } from "./entryAddress";
+import { EntryDocuments } from "./entryDocuments";
 import { Messages } from "./messages";
 import { Moves } from "./moves";
 import { OwnModel } from "./ownModel";
@@ -15,6 +16,7 @@ import { PANEL, Panels } from "./panel";
 import { SessionsView } from "./sessionsView";
 import { daemonSettings } from "./settings";
 import { StatusBar } from "./statusBar";
+import { Summaries } from "./summaries";
 
 export function activate(context: vscode.ExtensionContext): void {
   const storage = context.globalStorageUri.fsPath;
@@ -33,8 +35,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const drafts = new Drafts(join(storage, "drafts"));
   const buttons = new DraftButtons(drafts);
   const consent = new Consent(daemon, context.globalState);
-  const moves = new Moves(daemon, conversations, panels, drafts, buttons, consent);
-  const messages = new Messages(daemon, drafts, moves, consent, openPanel);
+  const summaries = new Summaries(daemon, conversations, drafts, buttons, consent, ownModel);
+  const moves = new Moves(daemon, conversations, panels, drafts, buttons, summaries);
+  const messages = new Messages(daemon, drafts, buttons, conversations, consent, openPanel);
   const entries = new EntryDocuments(daemon);
   const parts = {
     context,
@@ -45,6 +48,7 @@ export function activate(context: vscode.ExtensionContext): void {
     panels,
     sessions,
     moves,
+    summaries,
     drafts,
     messages,
     ownModel,
@@ -68,6 +72,7 @@ export function activate(context: vscode.ExtensionContext): void {
       isCaseSensitive: true,
     }),
     vscode.languages.registerDocumentLinkProvider({ scheme: ENTRY_SCHEME }, entries),
+    vscode.languages.registerCodeLensProvider({ scheme: ENTRY_SCHEME }, entries),
     vscode.languages.registerCodeLensProvider(
       [PROMPT_ENDING, SUMMARY_ENDING].map((ending) => ({ scheme: "file", pattern: `**/*${ending}` })),
       buttons,
@@ -76,6 +81,9 @@ export function activate(context: vscode.ExtensionContext): void {
       if (event.affectsConfiguration("branchline.command")) void daemon.restart();
       else if (event.affectsConfiguration("branchline")) void daemon.settingsChanged();
     }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void daemon.settingsChanged()),
+    // The daemon hears of the folders by itself; which sessions are the workspace's changes with them.
+    vscode.workspace.onDidChangeWorkspaceFolders(() => sessions.refresh()),
     ...registerCommands(commandTable(parts)),
   );
   sessions.setScope(vscode.workspace.workspaceFolders === undefined ? "all" : "workspace");

@@ -2,35 +2,20 @@
 
 import * as vscode from "vscode";
 import type { Consent } from "./consent";
-import type { Conversation } from "./conversation";
+import type { Conversation, Conversations } from "./conversation";
 import type { Daemon } from "./daemon";
-import type { Draft, Drafts } from "./drafts";
+import type { Draft, DraftButtons, Drafts } from "./drafts";
 import { factsOf, kindOf, showError } from "./errors";
-import type { Moves } from "./moves";
+import { findPi, showFirst, startPi } from "./pi";
 
 type Message = Draft & { kind: "message" };
-
-/** A text that Pi reads as a message: an argument that begins with one of these would be something else. */
-export function piArgument(text: string): string {
-  return /^[-@/!]/.test(text) ? ` ${text}` : text;
-}
-
-/** Go on with a session in Pi, in a terminal; with a text that is its first message. */
-export function continueInPi(path: string, cwd: string | null, text?: string): void {
-  const terminal = vscode.window.createTerminal({
-    name: "Pi",
-    shellPath: "pi",
-    shellArgs: ["--session", path, ...(text === undefined ? [] : [piArgument(text)])],
-    ...(cwd !== null && { cwd }),
-  });
-  terminal.show();
-}
 
 export class Messages {
   constructor(
     private readonly daemon: Daemon,
     private readonly drafts: Drafts,
-    private readonly moves: Moves,
+    private readonly buttons: DraftButtons,
+    private readonly conversations: Conversations,
     private readonly consent: Consent,
     private readonly reveal: (path: string) => Promise<void>,
   ) {}
@@ -76,15 +61,29 @@ export class Messages {
     return chosen === here;
   }
 
+  /** Do something with the message of a draft in its conversation, once. */
+  private send(
+    document: vscode.TextDocument,
+    how: (conversation: Conversation, draft: Message, text: string) => Promise<void>,
+  ): Promise<void> {
+    return this.buttons.during(document.uri, async () => {
+      const what = await this.message(document);
+      if (what === null) return;
+      await this.conversations.with(what.draft.session, (conversation) =>
+        how(conversation, what.draft, what.text),
+      );
+    });
+  }
+
   /** Send the message and have the model answer; the panel shows the answer as it comes. */
   async ask(document: vscode.TextDocument): Promise<void> {
-    const what = await this.message(document);
-    if (what === null) return;
-    const { draft, text } = what;
-    await this.moves.with(draft.session, async (conversation) => {
+    await this.send(document, async (conversation, draft, text) => {
       if (!(await this.consent.forPrompt(conversation))) return;
       if (!(await this.atItsPlace(conversation, draft))) return;
       await this.reveal(draft.session);
+      const listening = conversation.onNews(({ type }) => {
+        if (type === "busy") this.buttons.refresh();
+      });
       const answer = conversation.follow(
         this.daemon.request("session/prompt", {
           session: draft.session,
@@ -103,17 +102,17 @@ export class Messages {
       } catch (error) {
         // With a user entry the message is in the file, answered or not: the draft has done its work.
         if (typeof factsOf(error)["userEntryId"] === "string") await this.drafts.close(document.uri);
-        if (kindOf(error) !== "cancelled") await showError(error);
+        // Not waited for: the draft's buttons come back at once.
+        if (kindOf(error) !== "cancelled") void showError(error);
+      } finally {
+        listening.dispose();
       }
     });
   }
 
   /** Store the message without asking anybody. */
   async store(document: vscode.TextDocument): Promise<void> {
-    const what = await this.message(document);
-    if (what === null) return;
-    const { draft, text } = what;
-    await this.moves.with(draft.session, async (conversation) => {
+    await this.send(document, async (conversation, draft, text) => {
       if (!(await this.atItsPlace(conversation, draft))) return;
       await this.daemon.request("session/append", {
         session: draft.session,
@@ -129,12 +128,10 @@ export class Messages {
 
   /** Start Pi on the session with this message. */
   async runInPi(document: vscode.TextDocument): Promise<void> {
-    const what = await this.message(document);
-    if (what === null) return;
-    const { draft, text } = what;
-    await this.moves.with(draft.session, async (conversation) => {
-      if (!(await this.atItsPlace(conversation, draft))) return;
-      continueInPi(draft.session, conversation.info.cwd, text);
+    await this.send(document, async (conversation, draft, text) => {
+      const pi = await findPi();
+      if (pi === null || !(await this.atItsPlace(conversation, draft))) return;
+      showFirst(conversation, startPi(pi, draft.session, conversation.info.cwd, text));
       await this.drafts.close(document.uri);
     });
   }

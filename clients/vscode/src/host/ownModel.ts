@@ -1,8 +1,9 @@
 /**
  * Summaries by a model of the editor's own.
  *
- * Only a model that the person chose with a command is offered, and only while VS Code says that the
- * extension may send to it: without a person's act nothing is sent and no question comes up.
+ * Only a model that the person chose with a command is offered. It is asked only while something is done
+ * that the person asked for, and if VS Code says that the extension may send to it: a compaction that
+ * comes by itself sends nothing, and brings no question up.
  */
 
 import * as vscode from "vscode";
@@ -14,10 +15,22 @@ const SETTING = "summarizer.editorModel";
 const nameOf = (model: vscode.LanguageModelChat): string => `${model.vendor}/${model.id}`;
 
 export class OwnModel implements OwnWriter {
+  private acts = 0;
+
   constructor(
     private readonly access: vscode.LanguageModelAccessInformation,
     private readonly log: vscode.LogOutputChannel,
   ) {}
+
+  /** Do something that the person asked for: meanwhile the model may be asked. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    this.acts++;
+    try {
+      return await work;
+    } finally {
+      this.acts--;
+    }
+  }
 
   private async chosen(): Promise<vscode.LanguageModelChat | null> {
     const name = vscode.workspace.getConfiguration("branchline").get<string>(SETTING, "");
@@ -32,6 +45,7 @@ export class OwnModel implements OwnWriter {
   }
 
   async write(params: SummarizeParams, token: vscode.CancellationToken): Promise<SummarizeAnswer> {
+    if (this.acts === 0) return null;
     const model = await this.chosen();
     if (model === null || this.access.canSendRequest(model) !== true) return null;
     // The editor's models take no system message: what it says stands before the prompt.
@@ -63,7 +77,8 @@ export class OwnModel implements OwnWriter {
     });
     if (picked === undefined) return false;
     const model = models.find((one) => nameOf(one) === picked.name);
-    if (model !== undefined && this.access.canSendRequest(model) !== true) {
+    // Not asked of `canSendRequest`: newer ones answer yes before the person has.
+    if (model !== undefined) {
       const source = new vscode.CancellationTokenSource();
       const ask = [vscode.LanguageModelChatMessage.User("Answer with the word: ready")];
       const answer = await model.sendRequest(ask, {}, source.token);

@@ -5,6 +5,8 @@ import * as vscode from "vscode";
 /** Settings under `branchline` that are the extension's own and not the daemon's. */
 export const OWN_SETTINGS: readonly string[] = ["command", "summarizer.editorModel"];
 
+const PROJECT_INSTRUCTIONS = ["prompt", "projectInstructions"];
+
 interface Contribution {
   contributes: { configuration: { properties: Record<string, { scope?: string }> } };
 }
@@ -25,6 +27,8 @@ export function daemonSettings(packageJson: unknown): Record<string, unknown> {
         : (set?.workspaceFolderValue ?? set?.workspaceValue ?? set?.globalValue);
     if (value !== undefined) put(settings, key.split("."), value);
   }
+  // What a folder that is not trusted would have a model do is not sent to one.
+  if (!vscode.workspace.isTrusted) put(settings, PROJECT_INSTRUCTIONS, false);
   return settings;
 }
 

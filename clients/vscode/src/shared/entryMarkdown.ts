@@ -47,6 +47,8 @@ const IMAGE_TYPES: Record<string, string> = {
   "image/webp": "webp",
 };
 
+const isShown = (block: Json): boolean => Object.hasOwn(IMAGE_TYPES, text(block["mimeType"]));
+
 /** The images of an entry, in order. Only kinds of pixels: an SVG could hold more than a picture. */
 export function images(entry: Entry): Image[] {
   const message = isObject(entry["message"]) ? entry["message"] : entry;
@@ -54,7 +56,7 @@ export function images(entry: Entry): Image[] {
   if (!Array.isArray(content)) return [];
   return content
     .filter(isObject)
-    .filter((block) => block["type"] === "image" && text(block["mimeType"]) in IMAGE_TYPES)
+    .filter((block) => block["type"] === "image" && isShown(block))
     .map((block) => ({ mimeType: text(block["mimeType"]), data: text(block["data"]) }));
 }
 
@@ -83,6 +85,44 @@ export function edits(args: unknown): { before: string; after: string }[] {
   return found;
 }
 
+export interface FileChange {
+  /** Of the tool call. */
+  callId: string;
+  /** As the call names it. */
+  path: string;
+  before: string;
+  after: string;
+}
+
+/** Between the places of one file that one call changes. */
+const GAP = "\n⋯\n";
+
+/** What the tool calls of a message change, one for each call that is an edit. */
+export function fileChanges(entry: Entry): FileChange[] {
+  const message = isObject(entry["message"]) ? entry["message"] : {};
+  const blocks: unknown[] = Array.isArray(message["content"]) ? message["content"] : [];
+  return blocks.filter(isObject).flatMap((block) => {
+    const changes = block["type"] === "toolCall" ? edits(block["arguments"]) : [];
+    if (changes.length === 0) return [];
+    return {
+      callId: text(block["id"]),
+      path: pathOf(block["arguments"]),
+      before: changes.map(({ before }) => before).join(GAP),
+      after: changes.map(({ after }) => after).join(GAP),
+    };
+  });
+}
+
+/** The tool call that an entry is the result of, or null. */
+export function resultOf(entry: Entry): string | null {
+  const message = isObject(entry["message"]) ? entry["message"] : {};
+  return message["role"] === "toolResult" ? text(message["toolCallId"]) : null;
+}
+
+function pathOf(args: unknown): string {
+  return isObject(args) ? text(args["path"]) || text(args["file_path"]) : "";
+}
+
 function lines(content: string, prefix: string): string[] {
   return content.split("\n").map((line) => prefix + line);
 }
@@ -91,8 +131,8 @@ function toolCall(block: Json): string {
   const args = block["arguments"];
   const changes = edits(args);
   const parts = [`### Tool call ${inline(text(block["name"]))}\n`];
-  if (changes.length > 0 && isObject(args)) {
-    parts.push(`${inline(text(args["path"]) || text(args["file_path"]))}\n`);
+  if (changes.length > 0) {
+    parts.push(`${inline(pathOf(args))}\n`);
     for (const { before, after } of changes) {
       parts.push(fenced([...lines(before, "-"), ...lines(after, "+")].join("\n"), "diff"));
     }
@@ -118,7 +158,8 @@ function content(value: unknown, language: string): string[] {
         return toolCall(block);
       case "image": {
         const size = Math.floor((text(block["data"]).length * 3) / 4);
-        return `Image ${++image}: ${inline(text(block["mimeType"]))}, ${size} bytes\n`;
+        const name = isShown(block) ? `Image ${++image}` : "Image that is not shown";
+        return `${name}: ${inline(text(block["mimeType"]))}, ${size} bytes\n`;
       }
       default:
         return fenced(JSON.stringify(block, null, 2), "json");

@@ -2,9 +2,10 @@
 // for on the screen and in the file.
 import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import { startEditor, until } from "./lib/editor.mjs";
 import { modelServer } from "./lib/model.mjs";
+import { story } from "./lib/steps.mjs";
 import { entries, makeWorld } from "./lib/world.mjs";
 
 const world = makeWorld();
@@ -31,45 +32,10 @@ after(async () => {
   world.dispose();
 });
 
-/** A step that leaves a picture behind, whatever comes of it. */
-let broken = false;
-function step(name, body) {
-  test(name, async (context) => {
-    // Each step begins where the one before ended.
-    if (broken) {
-      context.skip("an earlier step failed");
-      return;
-    }
-    broken = true;
-    try {
-      await body();
-      broken = false;
-    } finally {
-      await editor.screenshot(`flows-${name.replace(/[^a-z]+/gi, "-").slice(0, 40)}`);
-    }
-  });
-}
-
+const step = story("flows", () => editor);
 const last = () => entries(file).at(-1);
 const ofType = (type) => entries(file).filter((entry) => entry.type === type);
 const press = (key) => editor.page.keyboard.press(key);
-const codeLens = (text) => editor.page.locator(".codelens-decoration a").filter({ hasText: text }).first();
-/** The text of the editor that is in front, without decorations. */
-const editorText = async () =>
-  (await editor.page.locator(".monaco-editor .view-lines").last().innerText()).replaceAll("\u00a0", " ");
-
-/** Move to a row by keys until the focused row holds a text. */
-async function keysTo(key, text) {
-  if (key === "ArrowUp") await press("End");
-  await until(`${key} leads to ${text}`, async () => {
-    if ((await editor.focusedRow.innerText()).includes(text)) return true;
-    const before = await editor.focusedRow.getAttribute("id");
-    await press(key);
-    await until("the focus moves", async () => (await editor.focusedRow.getAttribute("id")) !== before, 3000);
-    return false;
-  });
-}
-
 step("the list shows the session and a click draws it", async () => {
   const sessions = await editor.showSessions();
   await sessions.filter({ hasText: "CSV importer" }).first().click();
@@ -91,7 +57,7 @@ step("keys move and the focused row is announced", async () => {
 
 step("a folded branch is picked by keyboard alone and one just goes there", async () => {
   const size = entries(file).length;
-  await keysTo("'", "pandas");
+  await editor.keysTo("'", "pandas");
   await press("Enter");
   await editor.quick.locator(".monaco-list-row").first().waitFor();
   const title = await editor.quick.locator(".quick-input-title").innerText();
@@ -107,8 +73,8 @@ step("a folded branch is picked by keyboard alone and one just goes there", asyn
 });
 
 step("the message that was picked opens for editing and is discarded", async () => {
-  await codeLens("Discard").click();
-  await codeLens("Discard").waitFor({ state: "detached" });
+  await editor.codeLens("Discard").click();
+  await editor.codeLens("Discard").waitFor({ state: "detached" });
 });
 
 step("one key takes the move back", async () => {
@@ -122,19 +88,19 @@ step("one key takes the move back", async () => {
 step("a switch takes an edited summary along", async () => {
   const before = ofType("branch_summary").length;
   await editor.focusPanel();
-  await keysTo("ArrowUp", "Neun Tests");
+  await editor.keysTo("ArrowUp", "Neun Tests");
   await press("Enter");
   await editor.pick("Take a summary along");
-  await codeLens("Store").waitFor();
+  await editor.codeLens("Store").waitFor();
   assert.equal(ofType("branch_summary").length, before, "a draft is not in the file");
-  await editor.page.locator(".monaco-editor .view-lines").last().click();
+  await editor.clickText();
   await press("Control+End");
   await editor.page.keyboard.type(" Seen by a person.");
   await editor.page.locator('.editor-actions a[aria-label^="Store the Summary"]').click();
   await until("the summary is in the file", () => ofType("branch_summary").length === before + 1);
   assert.match(ofType("branch_summary").at(-1).summary, /Seen by a person\./);
   await until("and on the screen", async () => (await editor.leaf.getAttribute("class")).includes("summary"));
-  await codeLens("Store").waitFor({ state: "detached" });
+  await editor.codeLens("Store").waitFor({ state: "detached" });
 });
 
 step("a move with a summary is undone from the status bar", async () => {
@@ -149,13 +115,13 @@ step("a compaction is looked at, edited and stored", async () => {
   await editor.quick.locator(".monaco-list-row").first().waitFor();
   assert.match(await editor.quick.locator(".quick-input-title").innerText(), /^Compact .* entries covered/);
   await editor.pick("Write it, and show it");
-  await codeLens("Store").waitFor();
-  assert.match(await editorText(), /Goal/);
+  await editor.codeLens("Store").waitFor();
+  assert.match(await editor.text(), /Goal/);
   assert.equal(ofType("compaction").length, 0, "a draft is not in the file");
-  await editor.page.locator(".monaco-editor .view-lines").last().click();
+  await editor.clickText();
   await press("Control+Home");
   await editor.page.keyboard.type("Edited by hand. ");
-  await codeLens("Store").click();
+  await editor.codeLens("Store").click();
   await until("the compaction is in the file", () => ofType("compaction").length === 1);
   assert.match(ofType("compaction")[0].summary, /^Edited by hand\. /);
   await until("what it covers is marked", async () => (await editor.panel.locator(".row.covered").count()) > 5);
@@ -171,7 +137,7 @@ step("the compaction is undone", async () => {
 
 step("a label is set", async () => {
   await editor.focusPanel();
-  await keysTo("ArrowUp", "Print a progress line");
+  await editor.keysTo("ArrowUp", "Print a progress line");
   await press("Shift+L");
   await editor.fill("stderr");
   await until("the label is in the file", () => last().type === "label" && last().label === "stderr");
@@ -194,16 +160,16 @@ step("a search marks what it found and ends with Escape", async () => {
 
 step("an entry opens as a document that cannot be changed", async () => {
   await editor.focusPanel();
-  await keysTo("ArrowUp", "Bitte auch die Umlaute");
+  await editor.keysTo("ArrowUp", "Bitte auch die Umlaute");
   await press("o");
-  await until("its text is there", async () => (await editorText()).includes("Bitte auch die Umlaute"));
-  assert.match(await editorText(), /## You/);
+  await until("its text is there", async () => (await editor.text()).includes("Bitte auch die Umlaute"));
+  assert.match(await editor.text(), /## You/);
   await editor.command("View: Close Editor");
 });
 
 step("a fork is a session of its own", async () => {
   await editor.focusPanel();
-  await keysTo("ArrowUp", "Neun Tests");
+  await editor.keysTo("ArrowUp", "Neun Tests");
   await press("f");
   await until("another tab is open", async () =>
     (await editor.page.locator(".tabs-container .tab").count()) === 2);
@@ -218,17 +184,17 @@ step("an edited message is asked and the answer is seen as it is written", async
   let release;
   model.says(["A short ", "answer."], new Promise((done) => (release = done)));
   await editor.focusPanel();
-  await keysTo("ArrowUp", "Print a progress line");
+  await editor.keysTo("ArrowUp", "Print a progress line");
   await press("Enter");
   await editor.pick("Just go");
-  await codeLens("Ask").waitFor();
-  assert.match(await editorText(), /Print a progress line/);
-  await editor.page.locator(".monaco-editor .view-lines").last().click();
+  await editor.codeLens("Ask").waitFor();
+  assert.match(await editor.text(), /Print a progress line/);
+  await editor.clickText();
   await press("Control+End");
   await editor.page.keyboard.type(" Flush it.");
   await press("Control+S");
   assert.equal(model.requests.length, 0, "saving sends nothing");
-  await codeLens("Ask").click();
+  await editor.codeLens("Ask").click();
   await until("the answer begins", async () =>
     (await editor.panel.locator(".written").innerText()).includes("A short"));
   await editor.screenshot("flows-answer-being-written");
@@ -236,17 +202,17 @@ step("an edited message is asked and the answer is seen as it is written", async
   await until("the answer is in the file", () => JSON.stringify(last()).includes("A short answer."));
   await until("and on the screen", async () => (await editor.leaf.innerText()).includes("A short answer."));
   assert.match(JSON.stringify(model.requests[0].messages.at(-1)), /Flush it\./);
-  await codeLens("Ask").waitFor({ state: "detached" });
+  await editor.codeLens("Ask").waitFor({ state: "detached" });
 });
 
 step("an answer is cancelled in the panel", async () => {
   model.says(["Never ", "finished."], new Promise(() => undefined));
   await editor.focusPanel();
   await press("i");
-  await codeLens("Ask").waitFor();
-  await editor.page.locator(".monaco-editor .view-lines").last().click();
+  await editor.codeLens("Ask").waitFor();
+  await editor.clickText();
   await editor.page.keyboard.type("And again?");
-  await codeLens("Ask").click();
+  await editor.codeLens("Ask").click();
   await until("the answer begins", async () => (await editor.panel.locator(".written").innerText()).includes("Never"));
   await editor.panel.locator(".writing button").click();
   await until("it is over", async () => !(await editor.panel.locator(".writing").isVisible()));
@@ -273,7 +239,7 @@ step("what another program appends appears by itself", async () => {
 
 step("the daemon is killed and comes back with the place kept", async () => {
   await editor.focusPanel();
-  await keysTo("ArrowUp", "Neun Tests");
+  await editor.keysTo("ArrowUp", "Neun Tests");
   const { pid } = JSON.parse(world.branchline("status", "--json"));
   process.kill(pid, "SIGKILL");
   await until("another daemon is there", () => {

@@ -1,8 +1,9 @@
 // How sessions begin and end, what other programs do, reloads, and a daemon that is not there.
 import assert from "node:assert/strict";
 import { appendFileSync, existsSync, readdirSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import { startEditor, until } from "./lib/editor.mjs";
+import { story } from "./lib/steps.mjs";
 import { entries, makeWorld } from "./lib/world.mjs";
 
 const world = makeWorld();
@@ -18,25 +19,8 @@ after(async () => {
   world.dispose();
 });
 
-let broken = false;
-function step(name, body) {
-  test(name, async (context) => {
-    if (broken) {
-      context.skip("an earlier step failed");
-      return;
-    }
-    broken = true;
-    try {
-      await body();
-      broken = false;
-    } finally {
-      await editor.screenshot(`life-${name.replace(/[^a-z]+/gi, "-").slice(0, 40)}`);
-    }
-  });
-}
-
+const step = story("life", () => editor);
 const press = (key) => editor.page.keyboard.press(key);
-const codeLens = (text) => editor.page.locator(".codelens-decoration a").filter({ hasText: text }).first();
 const welcome = (text) => editor.page.locator(".welcome-view-content").filter({ hasText: text }).first();
 const sessionFiles = () => {
   const folder = world.path("agent/sessions");
@@ -54,7 +38,7 @@ step("a daemon that is missing is installed from the view", async () => {
 step("a new session has a file, a panel and a first message to write", async () => {
   await editor.page.locator(".monaco-button").filter({ hasText: "New Session" }).click();
   await editor.fill("Fresh start");
-  await codeLens("Store only").waitFor();
+  await editor.codeLens("Store only").waitFor();
   await until("the panel is there", async () =>
     (await editor.panel.locator(".title").innerText()) === "Fresh start");
   await editor.sessions.filter({ hasText: "Fresh start" }).first().waitFor();
@@ -64,7 +48,7 @@ step("a new session has a file, a panel and a first message to write", async () 
 });
 
 step("a draft survives a reload, and saving it sends nothing", async () => {
-  await editor.page.locator(".monaco-editor .view-lines").last().click();
+  await editor.clickText();
   await editor.page.keyboard.type("First words");
   await press("Control+S");
   await until("it is saved", async () =>
@@ -73,7 +57,7 @@ step("a draft survives a reload, and saving it sends nothing", async () => {
   await editor.command("Developer: Reload Window");
   await reloaded;
   await editor.page.locator(".monaco-workbench .part.activitybar").waitFor();
-  await codeLens("Store only").waitFor();
+  await editor.codeLens("Store only").waitFor();
   await until("its text is there", async () =>
     (await editor.page.locator(".monaco-editor .view-lines").last().innerText()).includes("First"));
   await until("the panel is restored", async () =>
@@ -82,11 +66,11 @@ step("a draft survives a reload, and saving it sends nothing", async () => {
 });
 
 step("Store only keeps the message and asks nobody", async () => {
-  await codeLens("Store only").click();
+  await editor.codeLens("Store only").click();
   await until("it is in the file", () =>
     entries(file).some((entry) => entry.message?.content === "First words"));
   await until("and on the screen", async () => (await editor.leaf.innerText()).includes("First words"));
-  await codeLens("Store only").waitFor({ state: "detached" });
+  await editor.codeLens("Store only").waitFor({ state: "detached" });
 });
 
 step("a session that another program makes appears in the list", async () => {
@@ -132,7 +116,7 @@ step("Switch Branch finds a message by its words and goes there", async () => {
   await input.fill("went on");
   await input.press("Enter");
   await editor.pick("Just go");
-  await codeLens("Discard").click();
+  await editor.codeLens("Discard").click();
   await until("a move is in the file", () => entries(file).at(-1).type !== "message");
 });
 

@@ -116,6 +116,7 @@ export const commands = {
   },
 };
 export const workspace = {
+  isTrusted: true,
   getConfiguration(section: string) {
     return {
       get: (key: string, other: unknown): unknown =>

@@ -2,14 +2,15 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { record, reset } from "../fake/vscode";
+import { record, reset, workspace } from "../fake/vscode";
 import packageJson from "../../package.json";
 import { findCommand } from "../../src/host/command";
 import { Conversations } from "../../src/host/conversation";
 import { backOff, DaemonGone, type Daemon } from "../../src/host/daemon";
-import { explain, kindOf, showError } from "../../src/host/errors";
-import { piArgument } from "../../src/host/messages";
-import { compactionTitle, leavingTitle, writerName } from "../../src/host/moves";
+import { changeUri, fileName } from "../../src/host/entryAddress";
+import { explain, kindOf, ReadOnly, showError } from "../../src/host/errors";
+import { piArgument } from "../../src/host/pi";
+import { compactionTitle, filesOf, leavingTitle, writerFacts, writerName } from "../../src/host/plans";
 import { escapeHtml } from "../../src/host/panelHtml";
 import { pointItems } from "../../src/host/pickers";
 import { arrange, describeSession, sessionTitle, type Node } from "../../src/host/sessionsView";
@@ -67,6 +68,14 @@ it("starts are further and further apart", () => {
 });
 
 describe("the daemon's settings", () => {
+  it("send no project's instructions while the workspace is not trusted", () => {
+    record.configuration = { "branchline.prompt.projectInstructions": { globalValue: true } };
+    workspace.isTrusted = false;
+    expect(daemonSettings(packageJson)).toEqual({ prompt: { projectInstructions: false } });
+    workspace.isTrusted = true;
+    expect(daemonSettings(packageJson)).toEqual({ prompt: { projectInstructions: true } });
+  });
+
   it("are only those that somebody set, in the daemon's shape", () => {
     record.configuration = {
       "branchline.compaction.auto": { globalValue: true },
@@ -102,6 +111,8 @@ describe("an error", () => {
     expect(explain(failure("fileChanged"))?.steps.map(({ title }) => title)).toEqual(["Reload"]);
     expect(explain(failure("promptFailed", { largest: [] }))?.steps[0]?.title).toBe("Compact…");
     expect(explain(failure("nothingToUndo"))?.level).toBe("info");
+    const refused = Object.assign(new Error("The prompt failed: h refused"), { data: { kind: "promptFailed" } });
+    expect(explain(refused)?.text).toBe("The model did not answer: h refused");
     expect(explain(new Error("odd"))?.text).toBe("odd");
   });
 
@@ -121,6 +132,7 @@ describe("an error", () => {
     expect(kindOf(failure("busy"))).toBe("busy");
     expect(kindOf(failure("toString"))).toBeNull();
     expect(kindOf("text")).toBeNull();
+    expect(kindOf(new ReadOnly())).toBe("readOnly");
   });
 });
 
@@ -187,6 +199,11 @@ describe("plans", () => {
     expect(leavingTitle("x", { ...plan, messageCount: 1, modifiedFiles: [] })).toBe("Leave x: 1 message, 9k tokens");
   });
 
+  it("name the first files, changed ones first", () => {
+    expect(filesOf({ modifiedFiles: ["b"], readFiles: ["a"] })).toBe("b, a");
+    expect(filesOf({ modifiedFiles: ["b", "c", "d", "e", "f", "g", "h"], readFiles: [] })).toBe("b, c, d, e, f, g, …");
+  });
+
   it("name what a compaction covers", () => {
     const compaction = {
       ...plan,
@@ -205,7 +222,18 @@ describe("plans", () => {
     expect(writerName({ kind: "openai", model: "m", host: "h" })).toBe("by m at h");
     expect(writerName({ kind: "offline", model: null, host: null })).toBe("by rules, offline");
     expect(writerName(null)).toBe("nobody can write it");
+    expect(writerFacts(plan)).toBe("nobody can write it");
+    const writer = { kind: "client", model: "m", host: null };
+    expect(writerFacts({ summarizer: writer, promptTokens: 1840 })).toBe("by this editor's model; about 2k tokens are sent");
   });
+});
+
+it("a path of a session becomes a harmless address", () => {
+  const path = (of: string): string => changeUri("/s", "e", of, { at: 0, side: "before" }).path;
+  expect(["/home/me/a b.py", "C:\\x\\y.ts", "../../etc/passwd", "", "a/\u202egpj.exe?x#y"].map(path)).toEqual([
+    "/home/me/a b.py", "/C_/x/y.ts", "/etc/passwd", "/file", "/a/_gpj.exe_x_y",
+  ]);
+  expect(fileName("src/one.py")).toBe("one.py");
 });
 
 it("an error's text is no HTML", () => {

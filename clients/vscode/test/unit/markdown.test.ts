@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { edits, entryMarkdown, fenced, images } from "../../src/shared/entryMarkdown";
+import { edits, entryMarkdown, fenced, fileChanges, images, resultOf } from "../../src/shared/entryMarkdown";
 
 const message = (content: unknown, more: object = {}) => ({
   type: "message",
@@ -42,6 +42,21 @@ describe("an entry as a document", () => {
     expect(edits({ edits: [{ oldText: "a", newText: "b" }, { oldText: 1 }] })).toEqual([{ before: "a", after: "b" }]);
   });
 
+  it("has its edits as changes of files, one for each call", () => {
+    const call = (id: string, args: object): object => ({ type: "toolCall", id, name: "edit", arguments: args });
+    const entry = message([
+      call("c1", { path: "a.py", edits: [{ oldText: "one", newText: "1" }, { oldText: "two", newText: "2" }] }),
+      call("c2", { command: "ls" }),
+      call("c3", { file_path: "b.py", old_string: "x", new_string: "" }),
+    ]);
+    expect(fileChanges(entry)).toEqual([
+      { callId: "c1", path: "a.py", before: "one\n⋯\ntwo", after: "1\n⋯\n2" },
+      { callId: "c3", path: "b.py", before: "x", after: "" },
+    ]);
+    expect(resultOf(entry)).toBeNull();
+    expect(resultOf({ type: "message", id: "r", message: { role: "toolResult", toolCallId: "c3" } })).toBe("c3");
+  });
+
   it("shows arguments, results, usage and cost", () => {
     const usage = { input: 100, output: 20, cacheRead: 0, cost: { total: 0.0123 } };
     const call = { type: "toolCall", name: "bash", arguments: { command: "ls" } };
@@ -53,13 +68,15 @@ describe("an entry as a document", () => {
     expect(entryMarkdown({ type: "message", id: "b", message: result })).toContain("`bash` failed");
   });
 
-  it("names images, and shows only kinds of pixels", () => {
+  it("names images, and numbers only those that are shown: kinds of pixels", () => {
     const entry = message([
-      { type: "image", mimeType: "image/png", data: "AAAA" },
       { type: "image", mimeType: "image/svg+xml", data: "AAAA" },
+      { type: "image", mimeType: "toString", data: "AAAA" },
+      { type: "image", mimeType: "image/png", data: "AAAA" },
     ]);
     expect(images(entry)).toEqual([{ mimeType: "image/png", data: "AAAA" }]);
     expect(entryMarkdown(entry)).toContain("Image 1: `image/png`, 3 bytes");
+    expect(entryMarkdown(entry)).toContain("Image that is not shown: `image/svg+xml`, 3 bytes");
   });
 
   it("shows any other entry as it is stored", () => {

