@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from branchline.entries import Entry, Flag, Kind
 from branchline.export.mask import Finder, Mask
 from branchline.tree.index import NONE, Bodies, Columns, Label, Tree
+from branchline.tree.stats import Totals, stats
 
 
 class Records(Bodies, Protocol):
@@ -78,6 +79,13 @@ class Conversation:
         entry: Entry = self._hidden(self._records.entry(self._ordinals[ordinal]))
         return entry
 
+    def totals(self) -> Totals:
+        """Counts, tokens and cost of all that is here."""
+        found: Totals = self._hidden(
+            stats(self.tree, _Unmasked(self._records, self._ordinals))["whole"]
+        )
+        return found
+
     def _hidden(self, value: Any) -> Any:
         return value if self.mask is None else self.mask.value(value)
 
@@ -103,3 +111,14 @@ class Conversation:
             if ordinal in place
         }
         return made
+
+
+class _Unmasked:
+    """The bodies as they are, for what only counts them: masking costs more than reading."""
+
+    def __init__(self, records: Records, ordinals: Sequence[int]) -> None:
+        self._records = records
+        self._ordinals = ordinals
+
+    def entry(self, ordinal: int) -> Entry:
+        return self._records.entry(self._ordinals[ordinal])

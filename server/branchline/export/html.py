@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from branchline import __version__
-from branchline.entries import Entry, Kind, blocks, content_of, message_of, summary_of, text_of
+from branchline.entries import Entry, Kind, blocks, content_of, message_of, text_of
 from branchline.export.conversation import Conversation
 from branchline.export.mask import hidden_text
 from branchline.export.order import NOTES, Step, reading_order
@@ -28,9 +28,10 @@ from branchline.export.text import (
     moment,
     readable,
     role_name,
+    summary_text,
     text_or,
 )
-from branchline.tree.chat import BRANCH_INTRODUCTION, is_image
+from branchline.tree.chat import is_image
 from branchline.tree.index import NONE
 from branchline.tree.preview import SHORT_UNITS, describe, failed, main_argument, one_line
 
@@ -177,11 +178,10 @@ class _Entries:
                     f'<p class="hint">What stands above{tokens} is no longer sent to the model; '
                     "this summary stands for it.</p>"
                 )
-                yield f'<div class="rich" dir="auto">{rendered(readable(summary_of(entry)))}</div>'
+                yield f'<div class="rich" dir="auto">{rendered(summary_text(entry))}</div>'
             case Kind.BRANCH_SUMMARY:
-                said = summary_of(entry).lstrip().removeprefix(BRANCH_INTRODUCTION)
                 yield '<p class="hint">What was learnt on another branch.</p>'
-                yield f'<div class="rich" dir="auto">{rendered(readable(said))}</div>'
+                yield f'<div class="rich" dir="auto">{rendered(summary_text(entry))}</div>'
             case Kind.USER | Kind.CUSTOM_ROLE | Kind.CUSTOM_MESSAGE:
                 yield from self._blocks(content_of(entry), rich=False)
             case Kind.PLACEHOLDER:

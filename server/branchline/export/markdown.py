@@ -15,7 +15,6 @@ from branchline.entries import (
     blocks,
     content_of,
     message_of,
-    summary_of,
     text_of,
 )
 from branchline.export.conversation import Conversation
@@ -30,6 +29,7 @@ from branchline.export.text import (
     moment,
     readable,
     role_name,
+    summary_text,
     text_or,
 )
 from branchline.tree.chat import fenced
@@ -125,9 +125,9 @@ def _body(entry: Entry, kind: int, calls: dict[str, Entry]) -> Iterator[str]:
                     yield fenced(as_text(text))
         case Kind.COMPACTION:
             yield "*What comes before is no longer sent to the model; this summary stands for it.*"
-            yield _said(summary_of(entry))
+            yield _said(summary_text(entry))
         case Kind.BRANCH_SUMMARY:
-            yield _said(summary_of(entry))
+            yield _said(summary_text(entry))
         case Kind.USER | Kind.CUSTOM_ROLE | Kind.CUSTOM_MESSAGE:
             yield from _blocks(content_of(entry), calls)
         case Kind.PLACEHOLDER:

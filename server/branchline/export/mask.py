@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
-from branchline.export.secrets import is_strong, secrets_in
+from branchline.export.secrets import is_strong, names_secret, secrets_in
 from branchline.export.text import without_escapes
 from branchline.tree.chat import is_image
 
@@ -24,12 +24,15 @@ _HOME: Final = re.compile(
 """A home folder: group 1 the name in a POSIX path, group 3 in one of Windows."""
 _MAIL_NAME: Final = re.compile(r"[A-Za-z0-9._%+-]{1,64}\Z")
 _MAIL_HOST: Final = re.compile(r"(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9-])")
+_IN_URL: Final = re.compile(r"://[^\s/@]{0,290}\Z")
 _NO_MAIL: Final = frozenset(
     ("png", "jpg", "jpeg", "gif", "svg", "webp", "py", "js", "ts", "md", "json", "css", "html")
 )
 _NO_HOMES: Final = frozenset({"Shared", "Public", "user", "username", "USER", "USERNAME"})
 _NOUNS: Final = {"key": "key", "homePath": "home folder", "email": "e-mail address"}
 _PLURAL: Final = {"key": "s", "homePath": "s", "email": "es"}
+_APART: Final = "\n\x00\n"
+"""Between texts that are looked at together: nothing that is found reaches across it."""
 _GROUPED = 4  # first characters that the pattern of many texts branches on, one after the other
 
 
@@ -43,13 +46,12 @@ class Finder:
 
     def look_at(self, value: Any) -> None:
         """Look at every text inside a JSON value."""
-        for text in _texts(value):
-            text = without_escapes(text)
-            self._keys.update(dict.fromkeys(secrets_in(text)))
-            if "@" in text:
-                self._mails.update(dict.fromkeys(_mails_in(text)))
-            if "/home/" in text or "Users" in text:
-                self._look_for_homes(text)
+        text = _APART.join(map(without_escapes, _texts(value)))
+        self._keys.update(dict.fromkeys(secrets_in(text)))
+        if "@" in text:
+            self._mails.update(dict.fromkeys(_mails_in(text)))
+        if "/home/" in text or "Users" in text:
+            self._look_for_homes(text)
 
     def mask(self) -> "Mask":
         """What hides all that was found so far."""
@@ -151,24 +153,21 @@ def _texts(value: Any) -> Iterator[str]:
             for key, inner in reversed(item.items()):
                 if not (image and key == "data"):
                     pending.append(inner)
-                # A name and its value also make sense together: {"password": "…"}.
-                if isinstance(inner, str) and len(inner) <= 400:
-                    pending.append(f'{key}="{inner}"')
+                if isinstance(inner, str) and names_secret(key):
+                    pending.append(f'{key}="{inner}"')  # they make sense together
                 pending.append(key)
 
 
 def _mails_in(text: str) -> Iterator[str]:
     at = text.find("@")
     while at >= 0:
-        name = _MAIL_NAME.search(text[max(0, at - 64) : at])
-        host = _MAIL_HOST.match(text, at + 1)
-        if name and host and name[0] != "git" and _ending(host[0]) not in _NO_MAIL:
-            yield f"{name[0]}@{host[0]}"
+        before = text[max(0, at - 300) : at]
+        name, host = _MAIL_NAME.search(before), _MAIL_HOST.match(text, at + 1)
+        if name and host and name[0] != "git" and not _IN_URL.search(before):
+            ending = host[0].rpartition(".")[2].lower()
+            if ending not in _NO_MAIL:
+                yield f"{name[0]}@{host[0]}"
         at = text.find("@", at + 1)
-
-
-def _ending(host: str) -> str:
-    return host.rpartition(".")[2].lower()
 
 
 class _Replacing:

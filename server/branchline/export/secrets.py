@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from branchline.entries import ENTRY_TYPES, ROLES
@@ -23,7 +24,7 @@ _SHAPES: Final = tuple(
         (("_live_", "_test_"), _START + r"[srp]k_(?:live|test)_[A-Za-z0-9]{10,200}"),
         (("gh",), _START + r"gh[pousr]_[A-Za-z0-9]{20,255}"),
         (("github_pat_",), _START + r"github_pat_[A-Za-z0-9_]{20,255}"),
-        (("glpat-",), _START + r"glpat-[A-Za-z0-9_.-]{16,255}"),
+        (("glpat-",), _START + r"glpat-[A-Za-z0-9_-]{16,255}"),
         (("xox", "xapp-"), _START + r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,255}"),
         (("hooks.slack.com",), r"(?<=hooks\.slack\.com/services/)[A-Za-z0-9/]{20,100}"),
         (("AKIA", "ASIA"), _START + r"A[KS]IA[0-9A-Z]{16}(?![0-9A-Za-z])"),
@@ -46,7 +47,7 @@ _SHAPES: Final = tuple(
 
 _PEM: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:[A-Za-z0-9+/=\s\\\"',:.()-]{0,20000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:[A-Za-z0-9+/=\s\\\"',:.()-]{0,8000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"|(?:[\s\\nr\"',]{0,8}[A-Za-z0-9+/=]{16,100}){0,400})"
 )
 _PEM_LINE: Final = re.compile(r"[A-Za-z0-9+/=]{24,100}")
@@ -106,6 +107,13 @@ def secrets_in(text: str) -> Iterator[str]:
     if "://" in text and "@" in text:
         yield from _in_urls(text)
     yield from _named(text)
+
+
+@lru_cache(1000)
+def names_secret(name: str) -> bool:
+    """Whether a name is one that secrets have."""
+    lower = name[:200].lower()
+    return any(one in lower for one in _NAMES)
 
 
 def is_strong(secret: str) -> bool:

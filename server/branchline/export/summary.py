@@ -8,7 +8,6 @@ from branchline.export.text import moment, text_or
 from branchline.tree.index import NONE
 from branchline.tree.preview import SHORT_UNITS, describe, one_line
 from branchline.tree.rows import COUNTED, body_of
-from branchline.tree.stats import stats
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Overview:
 def overview(conversation: Conversation) -> Overview:
     """Read every entry once and sum up."""
     tree, header = conversation.tree, conversation.header
-    totals = stats(tree, conversation)["whole"]
+    totals = conversation.totals()
     first = next((at for at in tree.entries() if tree.kinds[at] == Kind.USER), NONE)
     said = describe(conversation.entry(first), Kind.USER) if first != NONE else ""
     newest = len(tree) - 1

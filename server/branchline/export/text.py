@@ -4,7 +4,8 @@ import re
 from typing import Any, Final
 
 from branchline import codec
-from branchline.entries import Entry, Kind, message_of
+from branchline.entries import Entry, Kind, message_of, summary_of
+from branchline.tree.chat import BRANCH_INTRODUCTION
 
 # Colours and cursor moves, titles and links: they say nothing to a reader of a page.
 _ESCAPES: Final = re.compile(
@@ -12,6 +13,9 @@ _ESCAPES: Final = re.compile(
 )
 _BIDI: Final = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _INVISIBLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+
+
+_FILES: Final = re.compile(r"^<(read|modified)-files>\n(.{0,100000}?)\n</\1-files>$", re.M | re.S)
 
 
 def without_escapes(text: str) -> str:
@@ -30,6 +34,18 @@ def readable(text: str) -> str:
 def text_or(value: object, other: str = "") -> str:
     """A field that should be a text, as `readable`; ``other`` if it is none."""
     return readable(value) if isinstance(value, str) else other
+
+
+def summary_text(entry: Entry) -> str:
+    """The summary of a compaction or branch, its lists of files as lists of Markdown."""
+    said = summary_of(entry).lstrip().removeprefix(BRANCH_INTRODUCTION)
+    return _FILES.sub(_file_list, readable(said)).strip("\n")
+
+
+def _file_list(match: "re.Match[str]") -> str:
+    paths = [line.strip().replace("`", "'") for line in match[2].splitlines() if line.strip()]
+    listed = "\n".join(f"- `{path}`" for path in paths)
+    return f"\n**Files {match[1]}**\n\n{listed}\n"
 
 
 def arguments_of(call: Entry) -> list[tuple[str, str]]:
