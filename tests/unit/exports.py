@@ -31,6 +31,9 @@ def exported(
         source = Source(
             tree,
             file,
+            tree.leaf,
+            tree.labels,
+            tree.name,
             codec.decode(file.header_record),
             file.header_record + b"\n",
             list(tree.entries()) if whole else tree.path(tree.leaf),

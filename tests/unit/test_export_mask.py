@@ -1,11 +1,11 @@
-"""What exports hide: keys by shape and by name, home folders, addresses; everywhere, and the same."""
+"""What exports hide: keys by shape and by name, home folders, addresses; the same everywhere."""
 
 import json
 import string
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchline.entries import Entry
@@ -238,11 +238,15 @@ def everywhere(secret: str, home: str) -> list[Entry | bytes]:
     return records
 
 
+@settings(deadline=None)  # the first example imports
 @given(SECRETS, NAMES, st.booleans())
 def test_no_secret_survives_in_any_format(secret: str, name: str, whole: bool) -> None:
     home = f"/home/{name}"
     records = everywhere(secret, home)
-    fields = {"cwd": f"{home}/work", "parentSession": f"{home}/s/--home-{name}-work--/{secret}"}
+    fields: dict[str, Any] = {
+        "cwd": f"{home}/work",
+        "parentSession": f"{home}/s/--home-{name}-work--/{secret}",
+    }
     for make in (as_html, as_markdown, as_jsonl):
         made: Any = exported(records, make, whole=whole, mask=True, **fields)
         text = made.decode() if isinstance(made, bytes) else made
@@ -253,6 +257,7 @@ def test_no_secret_survives_in_any_format(secret: str, name: str, whole: bool) -
         assert name in (plain.decode() if isinstance(plain, bytes) else plain)
 
 
+@settings(deadline=None)  # the first example imports
 @given(SECRETS, NAMES)
 def test_masked_records_keep_their_shape(secret: str, name: str) -> None:
     records = everywhere(secret, f"/home/{name}")

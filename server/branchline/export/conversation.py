@@ -4,7 +4,7 @@ An active branch becomes a session that holds nothing else, so that no format ca
 was asked for, and nothing needs to know whether something is hidden.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,12 +22,18 @@ class Records(Bodies, Protocol):
         ...
 
 
+def labels_of(tree: Tree, ordinals: Sequence[int]) -> dict[int, Label]:
+    """The labels that these entries have now."""
+    return {ordinal: tree.labels[ordinal] for ordinal in ordinals if ordinal in tree.labels}
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A session as it is now, and which part of it is wanted.
+    """A session as it is now, and which part of it is wanted. The tree may grow meanwhile.
 
     Attributes:
         tree, records: its index and its records.
+        leaf, labels, name: what of the tree may change.
         header: its header, decoded.
         header_line: its header as a line, LF included.
         ordinals: the entries wanted, parents before children on one branch.
@@ -36,6 +42,9 @@ class Source:
 
     tree: Tree
     records: Records
+    leaf: int
+    labels: Mapping[int, Label]
+    name: str | None
     header: Entry
     header_line: bytes
     ordinals: Sequence[int]
@@ -43,8 +52,8 @@ class Source:
 
     def find_secrets(self, finder: Finder) -> Iterator[None]:
         """Let the finder look at all that an export can show; yields between entries."""
-        finder.look_at([self.header, self.tree.name])
-        finder.look_at([label.text for label in self.tree.labels.values()])
+        finder.look_at([self.header, self.name])
+        finder.look_at([label.text for label in self.labels.values()])
         for ordinal in self.ordinals:
             if self.tree.kinds[ordinal] != Kind.PLACEHOLDER:
                 finder.look_at(self.records.entry(ordinal))
@@ -67,7 +76,7 @@ class Conversation:
         self.header: Entry = self._hidden(source.header)
         self._records = source.records
         self._ordinals = list(source.ordinals)
-        self.tree = self._index(source.tree)
+        self.tree = self._index(source)
 
     @property
     def counts(self) -> list[dict[str, Any]]:
@@ -89,7 +98,8 @@ class Conversation:
     def _hidden(self, value: Any) -> Any:
         return value if self.mask is None else self.mask.value(value)
 
-    def _index(self, tree: Tree) -> Tree:
+    def _index(self, source: Source) -> Tree:
+        tree = source.tree
         place = {ordinal: at for at, ordinal in enumerate(self._ordinals)}
         columns = Columns()
         for ordinal in self._ordinals:
@@ -103,11 +113,11 @@ class Conversation:
                 self._hidden(tree.facts.get(ordinal)),
             )
         made = Tree(columns)
-        made.leaf = place.get(tree.leaf, NONE)
-        made.name = self._hidden(tree.name)
+        made.leaf = place.get(source.leaf, NONE)
+        made.name = self._hidden(source.name)
         made.labels = {
             place[ordinal]: Label(self._hidden(label.text), label.timestamp)
-            for ordinal, label in tree.labels.items()
+            for ordinal, label in source.labels.items()
             if ordinal in place
         }
         return made

@@ -22,6 +22,7 @@ from branchline.export.page_tree import PageTree, class_of
 from branchline.export.rich_text import rendered
 from branchline.export.summary import Overview, overview
 from branchline.export.text import (
+    anchor,
     arguments_of,
     as_text,
     image_note,
@@ -110,7 +111,7 @@ class _Entries:
         ordinal, tree = step.ordinal, self._tree
         kind = tree.kinds[ordinal]
         entry: Entry = {} if kind == Kind.PLACEHOLDER else self._conversation.entry(ordinal)
-        anchor = f"entry-{escape(tree.ids[ordinal])}"
+        place = anchor(tree.ids[ordinal])
         label = tree.labels.get(ordinal)
         classes = ["entry", class_of(kind)]
         classes += ["labelled"] if label else []
@@ -121,7 +122,7 @@ class _Entries:
             body = f'<p class="note" dir="auto">{text}</p>'
             return (
                 self._turn(step)
-                + f'<article class="{" ".join(classes)}" id="{anchor}">{body}</article>\n'
+                + f'<article class="{" ".join(classes)}" id="{place}">{body}</article>\n'
             )
         flag = (
             f'<span class="flag" dir="auto">{escape(one_line(label.text))}</span>' if label else ""
@@ -130,11 +131,11 @@ class _Entries:
         stamp = f'<time datetime="{time.replace(" ", "T")}Z">{time}</time>' if time else ""
         head = (
             f"<header><h2>{escape(role_name(entry, kind))}</h2>{_made_by(entry)}{flag}{stamp}"
-            f'<a class="link" href="#{anchor}" aria-label="Link to this entry">#</a></header>'
+            f'<a class="link" href="#{place}" aria-label="Link to this entry">#</a></header>'
         )
         body = "".join(self._body(entry, kind))
         return (
-            f'{self._turn(step)}<article class="{" ".join(classes)}" id="{anchor}" tabindex="-1">'
+            f'{self._turn(step)}<article class="{" ".join(classes)}" id="{place}" tabindex="-1">'
             f"{head}{body}</article>\n"
         )
 
@@ -150,8 +151,8 @@ class _Entries:
             kind = self._tree.kinds[step.fork]
             entry = {} if kind == Kind.PLACEHOLDER else self._conversation.entry(step.fork)
             said = escape(one_line(describe(entry, kind), SHORT_UNITS))
-            at = escape(self._tree.ids[step.fork])
-            fork = f', from <a href="#entry-{at}" dir="auto">{said}</a>'
+            at = anchor(self._tree.ids[step.fork])
+            fork = f', from <a href="#{at}" dir="auto">{said}</a>'
         away = " away" if step.depth else ""
         return f'<p class="turn{away}"><span>{what}{fork}</span></p>\n'
 

@@ -4,14 +4,14 @@ What comes out opens like any session file. Without a mask every line is the byt
 with one the texts inside of it are replaced and the record is encoded anew.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from branchline import codec
 from branchline.entries import DAMAGED_RECORD, Kind
 from branchline.export.conversation import Records, Source
 from branchline.export.mask import Mask
 from branchline.log.format import new_id, now, record_line
-from branchline.tree.index import NONE, Tree
+from branchline.tree.index import NONE, Label, Tree
 
 
 def session_lines(source: Source, mask: Mask | None) -> Iterator[bytes]:
@@ -24,7 +24,7 @@ def session_lines(source: Source, mask: Mask | None) -> Iterator[bytes]:
     if source.whole:
         lines = (source.records.raw(ordinal) + b"\n" for ordinal in source.ordinals)
     else:
-        lines = branch_lines(source.tree, source.records, source.ordinals)
+        lines = branch_lines(source.tree, source.records, source.ordinals, source.labels)
     places = iter(source.ordinals)
     for line in lines:
         ordinal = next(places, NONE)
@@ -36,8 +36,10 @@ def session_lines(source: Source, mask: Mask | None) -> Iterator[bytes]:
             yield record_line(mask.value(_decoded(source, ordinal, line)))
 
 
-def branch_lines(tree: Tree, records: Records, path: Sequence[int]) -> Iterator[bytes]:
-    """The records of a path as they stand, then what the labels on it are today.
+def branch_lines(
+    tree: Tree, records: Records, path: Sequence[int], labels: Mapping[int, Label]
+) -> Iterator[bytes]:
+    """The records of a path as they stand, then what its labels are today (see `labels_of`).
 
     Labels that records elsewhere set or cleared are appended as records of their own.
     """
@@ -46,7 +48,7 @@ def branch_lines(tree: Tree, records: Records, path: Sequence[int]) -> Iterator[
     on_path = _labels_on(tree, path)
     parent_id = tree.ids[path[-1]] if path else None
     for ordinal in path:
-        label = tree.labels.get(ordinal)
+        label = labels.get(ordinal)
         text = label.text if label else None
         if text == on_path.get(ordinal):
             continue

@@ -187,7 +187,11 @@ def _said(text: str) -> str:
     text = readable(text).strip("\n")
     if not text.strip():
         return ""
-    text = text if is_plain(text) else fenced(text)
+    quote = _quoted(text)
+    return quote if is_plain(quote) else _quoted(fenced(text))
+
+
+def _quoted(text: str) -> str:
     return "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from branchline.entries import Kind
 from branchline.export.conversation import Conversation
 from branchline.export.order import draw_all
-from branchline.export.text import moment
+from branchline.export.text import anchor, moment
 from branchline.tree.filters import visible
 from branchline.tree.layout import ShownTree, collapse_runs
 from branchline.tree.rows import Row, RowMaker
@@ -114,9 +114,7 @@ class PageTree:
         )
         if row["type"] == "run":
             return f'<span class="{" ".join(classes)}"{time}>{inside}</span>'
-        return (
-            f'<a class="{" ".join(classes)}" href="#entry-{escape(row["id"])}"{time}>{inside}</a>'
-        )
+        return f'<a class="{" ".join(classes)}" href="#{anchor(row["id"])}"{time}>{inside}</a>'
 
     def _lanes(self, row: Row, begins: bool) -> str:
         depth, guides = row["depth"], row["guides"]

@@ -2,6 +2,7 @@
 
 import re
 from typing import Any, Final
+from urllib.parse import quote
 
 from branchline import codec
 from branchline.entries import Entry, Kind, message_of, summary_of
@@ -76,6 +77,11 @@ def moment(timestamp: object) -> str:
         else None
     )
     return f"{found[1]} {found[2]}" if found else ""
+
+
+def anchor(entry_id: str) -> str:
+    """An entry's place on a page: plain ASCII, whatever its id holds, and the same in a link."""
+    return f"entry-{quote(codec.clean_text(entry_id), safe='')}"
 
 
 def role_name(entry: Entry, kind: int) -> str:

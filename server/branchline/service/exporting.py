@@ -15,7 +15,7 @@ from anyio import to_thread
 
 from branchline import codec
 from branchline.errors import FileChanged, InvalidParams
-from branchline.export.conversation import Conversation, Source
+from branchline.export.conversation import Conversation, Source, labels_of
 from branchline.export.jsonl import session_lines
 from branchline.export.mask import Finder, Mask
 from branchline.log.new_file import NewFile
@@ -28,6 +28,8 @@ MOST_CONTENT_BYTES: Final = 48 * 1024 * 1024
 """The longest export that an answer holds, as JSON: well below what a message may have."""
 
 _SLICE_SECONDS: Final = 0.05
+
+_Pieces = Generator[bytes, None, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +57,26 @@ async def export_session(
     Raises `InvalidParams` if that would be too long for an answer, `StorageFailure` (also if there
     is a file already) or `FileChanged`; then there is no file.
     """
+    source = await session.read(lambda: _source(session, wanted))
+    pieces = _pieces(source, client, wanted)
     if path is None:
         answer = _Answer()
-        masked = await _run(session, client, wanted, answer.write)
+        masked = await _run(session, source, pieces, answer.write)
         return Exported(masked, answer.content())
     with await to_thread.run_sync(NewFile, path) as file:
-        masked = await _run(session, client, wanted, file.write)
-        await session.read(file.finish)
+        masked = await _run(session, source, pieces, file.write)
+        await to_thread.run_sync(file.finish)
     return Exported(masked, None)
 
 
 async def _run(
-    session: Session, client: Client, wanted: Wanted, write: Callable[[bytes], None]
+    session: Session, source: Source, pieces: _Pieces, write: Callable[[bytes], None]
 ) -> list[dict[str, Any]]:
-    tree = session.tree
-    pieces = _pieces(session, client, wanted)
+    """Make the pieces and pass them on; give what was hidden."""
 
     def work() -> list[dict[str, Any]] | None:
         """One slice of it; what was hidden when all is done."""
-        if session.tree is not tree:
+        if session.tree is not source.tree:
             raise FileChanged(session.path, "read anew")
         end = time.monotonic() + _SLICE_SECONDS
         while time.monotonic() < end:
@@ -91,11 +94,8 @@ async def _run(
     return masked
 
 
-def _pieces(
-    session: Session, client: Client, wanted: Wanted
-) -> Generator[bytes, None, list[dict[str, Any]]]:
+def _pieces(source: Source, client: Client, wanted: Wanted) -> _Pieces:
     """The export in pieces, some of them empty; gives at its end what was hidden."""
-    source = _source(session, wanted)
     mask: Mask | None = None
     if wanted.mask:
         finder = Finder()
@@ -133,7 +133,17 @@ def _source(session: Session, wanted: Wanted) -> Source:
     else:
         ordinals = list(tree.entries())
     header = session.header.line() if file is None else header_line(file)
-    return Source(tree, session, codec.decode(header), header, ordinals, wanted.whole)
+    return Source(
+        tree,
+        session,
+        tree.leaf,
+        labels_of(tree, ordinals),
+        tree.name,
+        codec.decode(header),
+        header,
+        ordinals,
+        wanted.whole,
+    )
 
 
 class _Answer:

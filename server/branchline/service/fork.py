@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from branchline.entries import CURRENT_VERSION, Kind
 from branchline.errors import InvalidParams
+from branchline.export.conversation import labels_of
 from branchline.export.jsonl import branch_lines
 from branchline.log.format import Header, now
 from branchline.log.locations import create_session_file, new_session_path
@@ -45,7 +46,8 @@ async def fork(
 
     def copy() -> dict[str, Any] | None:
         end, editor = _end(session, entry_id, position)
-        lines = branch_lines(session.tree, session, session.tree.path(end))
+        tree, branch = session.tree, session.tree.path(end)
+        lines = branch_lines(tree, session, branch, labels_of(tree, branch))
         create_session_file(path, b"".join([header.line(), *lines]))
         return editor
 

@@ -21,15 +21,7 @@
 
   const isShown = (entry) => entry.checkVisibility();
   const entryOf = (node) => node?.closest?.(".entry") ?? null;
-  const entryNamed = (hash) => {
-    let id = hash.slice(1);
-    try {
-      id = decodeURIComponent(id);
-    } catch {
-      // An id may hold a lone percent sign: then it stands for itself.
-    }
-    return id.startsWith("entry-") ? byId(id) : null;
-  };
+  const entryNamed = (hash) => (hash.startsWith("#entry-") ? byId(hash.slice(1)) : null);
   const hashOf = (entry) => entry.querySelector(":scope > header > .link")?.hash ?? "";
 
   function mark(entry) {
