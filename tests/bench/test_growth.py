@@ -5,10 +5,11 @@ take is for the bench.
 """
 
 import time
+import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import anyio
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from branchline.log.session_file import SessionFile
 from branchline.service.actions import append
 from branchline.service.client import Client, Silence
+from branchline.service.exporting import Wanted, export_session
 from branchline.service.jobs import Jobs
 from branchline.service.session import Session
 from branchline.service.summarising import Drafts
@@ -173,3 +175,30 @@ def test_an_append_does_not_depend_on_the_file(chains: Files) -> None:
 def test_a_move_of_the_leaf_does_not_depend_on_the_file(chains: Files) -> None:
     short, long = (anyio.run(fastest_switch, path) for path in chains)
     assert long / short < CONSTANT
+
+
+async def export(path: Path, form: Literal["html", "markdown", "jsonl"], target: Path) -> None:
+    async with opened(path) as (session, client):
+        await export_session(session, client, Wanted(form, True, True), target)
+    target.unlink()
+
+
+@pytest.mark.parametrize("form", ["html", "markdown", "jsonl"])
+def test_an_export_grows_no_faster_than_the_file(
+    files: Files, tmp_path: Path, form: Literal["html", "markdown", "jsonl"]
+) -> None:
+    def prepare(path: Path) -> Callable[[], object]:
+        return lambda: anyio.run(export, path, form, tmp_path / "out")
+
+    assert growth(files, prepare) < LINEAR
+
+
+def test_an_export_to_a_file_is_never_in_memory_at_once(files: Files, tmp_path: Path) -> None:
+    anyio.run(export, files.short, "html", tmp_path / "out")  # what is imported is no export
+    tracemalloc.start()
+    try:
+        anyio.run(export, files.long, "html", tmp_path / "out")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < files.long.stat().st_size / 2

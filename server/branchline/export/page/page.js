@@ -47,6 +47,7 @@
 
   function goTo(entry, how = "start") {
     if (entry === null) return;
+    steered = true;
     mark(entry);
     entry.focus({ preventScroll: true });
     entry.scrollIntoView({ block: how });
@@ -67,9 +68,14 @@
     goTo((last ? entries.at(-1) : entries[0]) ?? null);
   }
 
+  // Where one scrolls to is where one is; where the page was sent to need not be in the middle.
+  let steered = false;
+  for (const event of ["wheel", "touchmove", "pointerdown"]) {
+    addEventListener(event, () => { steered = false; }, { passive: true });
+  }
   let waiting = false;
   addEventListener("scroll", () => {
-    if (waiting) return;
+    if (waiting || steered) return;
     waiting = true;
     requestAnimationFrame(() => {
       waiting = false;
@@ -154,6 +160,7 @@
   const MOST = 10000;
   let found = [];
   let at = -1;
+  let searched = "";
   const paint = (name, ranges) => {
     if (globalThis.CSS?.highlights) CSS.highlights.set(name, new Highlight(...ranges));
   };
@@ -191,7 +198,8 @@
   function search() {
     found = [];
     at = -1;
-    const wanted = find.value.trim();
+    searched = find.value;
+    const wanted = searched.trim();
     if (wanted) {
       const pattern = new RegExp(wanted.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "giu");
       for (const entry of main.querySelectorAll(".entry")) {
@@ -230,6 +238,7 @@
     for (let one = node; one && one !== entry; one = one.parentElement) {
       if (one.localName === "details" && !node.closest("summary")) one.open = true;
     }
+    steered = true;
     mark(entry);
     paint("hit", [range]);
     tell();
@@ -253,7 +262,7 @@
   find.addEventListener("keydown", (event) => {
     if (event.key === "Enter") {
       clearTimeout(later);
-      if (at < 0) search();
+      if (find.value !== searched) search();
       hit(event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
       find.value = "";
@@ -284,7 +293,10 @@
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || help.open) return;
     if (event.target.matches?.("input[type=search]")) return;
-    if (!Object.hasOwn(keys, event.key)) return;
+    if (!Object.hasOwn(keys, event.key)) {
+      steered = false;
+      return;
+    }
     event.preventDefault();
     keys[event.key]();
   });
