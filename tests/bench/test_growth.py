@@ -9,7 +9,7 @@ import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import anyio
 import pytest
@@ -177,27 +177,32 @@ def test_a_move_of_the_leaf_does_not_depend_on_the_file(chains: Files) -> None:
     assert long / short < CONSTANT
 
 
-async def export(path: Path, form: Literal["html", "markdown", "jsonl"], target: Path) -> None:
+async def export(path: Path, wanted: Wanted, target: Path) -> None:
     async with opened(path) as (session, client):
-        await export_session(session, client, Wanted(form, True, True), target)
+        await export_session(session, client, wanted, target)
     target.unlink()
 
 
-@pytest.mark.parametrize("form", ["html", "markdown", "jsonl"])
+@pytest.mark.parametrize(
+    "wanted",
+    [Wanted("html", True, False), Wanted("markdown", True, False), Wanted("jsonl", True, True)],
+    ids=["page", "Markdown", "masked"],
+)
 def test_an_export_grows_no_faster_than_the_file(
-    files: Files, tmp_path: Path, form: Literal["html", "markdown", "jsonl"]
+    files: Files, tmp_path: Path, wanted: Wanted
 ) -> None:
     def prepare(path: Path) -> Callable[[], object]:
-        return lambda: anyio.run(export, path, form, tmp_path / "out")
+        return lambda: anyio.run(export, path, wanted, tmp_path / "out")
 
     assert growth(files, prepare) < LINEAR
 
 
 def test_an_export_to_a_file_is_never_in_memory_at_once(files: Files, tmp_path: Path) -> None:
-    anyio.run(export, files.short, "html", tmp_path / "out")  # what is imported is no export
+    wanted = Wanted("html", True, False)
+    anyio.run(export, files.short, wanted, tmp_path / "out")  # what is imported is no export
     tracemalloc.start()
     try:
-        anyio.run(export, files.long, "html", tmp_path / "out")
+        anyio.run(export, files.long, wanted, tmp_path / "out")
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

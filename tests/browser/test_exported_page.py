@@ -152,6 +152,8 @@ def test_keys_go_from_entry_to_entry(page: Page) -> None:
     assert page.ask(CURRENT) == shown[-1]
     page.press("k")
     assert page.ask(CURRENT) == focusable[-2]
+    # Each has its row in the tree, or the row before it has.
+    assert page.ask("document.querySelector('[aria-current]').checkVisibility()")
     page.press("?")
     assert page.ask("document.getElementById('help').open")
     page.press("j")
@@ -161,6 +163,11 @@ def test_keys_go_from_entry_to_entry(page: Page) -> None:
 def test_branches_and_runs_fold_and_open(page: Page) -> None:
     assert page.ask("document.querySelectorAll('nav details.branch').length") == 2
     assert page.ask("[...document.querySelectorAll('nav details')].every((one) => !one.open)")
+    signs = (
+        "[...document.querySelectorAll('nav details.branch > summary i.sign')]"
+        ".map((one) => getComputedStyle(one, '::before').content)"
+    )
+    assert page.ask(signs) == ['"⊞"', '"⊞"']
     page.click("nav details.branch > summary i.sign")
     assert page.ask("document.querySelector('nav details.branch').open")
     page.click("nav details.run > summary")

@@ -16,22 +16,29 @@
 
   let current = null;
   let marked = null;
+  // Where one scrolls to is where one is; where a key or link leads need not be in the middle.
+  let steered = false;
   const rows = new Map();
   for (const row of tree.querySelectorAll("a.row")) rows.set(row.hash, row);
 
   const isShown = (entry) => entry.checkVisibility();
   const entryOf = (node) => node?.closest?.(".entry") ?? null;
   const entryNamed = (hash) => (hash.startsWith("#entry-") ? byId(hash.slice(1)) : null);
-  const hashOf = (entry) => entry.querySelector(":scope > header > .link")?.hash ?? "";
+  const hashOf = (entry) => (entry.id ? `#${entry.id}` : "");
 
   function mark(entry) {
     current = entry;
-    const row = entry ? rows.get(hashOf(entry)) : undefined;
-    if (row === undefined || row === marked) return;
-    marked?.removeAttribute("aria-current");
-    row.setAttribute("aria-current", "true");
-    marked = row;
-    if (!tree.matches(":hover, :focus-within")) showRow(row);
+    // An answer that only calls tools has no row: the row before it stands for the place.
+    let at = entry;
+    while (at && !rows.has(hashOf(at))) at = at.previousElementSibling;
+    const row = at ? rows.get(hashOf(at)) : undefined;
+    if (row === undefined) return;
+    if (row !== marked) {
+      marked?.removeAttribute("aria-current");
+      row.setAttribute("aria-current", "true");
+      marked = row;
+    }
+    if (steered || !tree.matches(":hover, :focus-within")) showRow(row);
   }
 
   function showRow(row) {
@@ -68,8 +75,6 @@
     goTo((last ? entries.at(-1) : entries[0]) ?? null);
   }
 
-  // Where one scrolls to is where one is; where the page was sent to need not be in the middle.
-  let steered = false;
   for (const event of ["wheel", "touchmove", "pointerdown"]) {
     addEventListener(event, () => { steered = false; }, { passive: true });
   }
