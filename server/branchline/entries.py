@@ -19,6 +19,8 @@ Entry = dict[str, Any]
 CURRENT_VERSION: Final = 3
 MOVE_RECORD: Final = "branchline.leaf"
 """``customType`` of the record that moves the leaf."""
+DAMAGED_RECORD: Final = "branchline.damaged"
+"""``customType`` of what stands where a record was lost."""
 NO_ORIGIN: Final = "root"
 """``fromId`` of a branch summary made when there was no leaf."""
 

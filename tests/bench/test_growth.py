@@ -5,6 +5,7 @@ take is for the bench.
 """
 
 import time
+import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from branchline.log.session_file import SessionFile
 from branchline.service.actions import append
 from branchline.service.client import Client, Silence
+from branchline.service.exporting import Wanted, export_session
 from branchline.service.jobs import Jobs
 from branchline.service.session import Session
 from branchline.service.summarising import Drafts
@@ -173,3 +175,35 @@ def test_an_append_does_not_depend_on_the_file(chains: Files) -> None:
 def test_a_move_of_the_leaf_does_not_depend_on_the_file(chains: Files) -> None:
     short, long = (anyio.run(fastest_switch, path) for path in chains)
     assert long / short < CONSTANT
+
+
+async def export(path: Path, wanted: Wanted, target: Path) -> None:
+    async with opened(path) as (session, client):
+        await export_session(session, client, wanted, target)
+    target.unlink()
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [Wanted("html", True, False), Wanted("markdown", True, False), Wanted("jsonl", True, True)],
+    ids=["page", "Markdown", "masked"],
+)
+def test_an_export_grows_no_faster_than_the_file(
+    files: Files, tmp_path: Path, wanted: Wanted
+) -> None:
+    def prepare(path: Path) -> Callable[[], object]:
+        return lambda: anyio.run(export, path, wanted, tmp_path / "out")
+
+    assert growth(files, prepare) < LINEAR
+
+
+def test_an_export_to_a_file_is_never_in_memory_at_once(files: Files, tmp_path: Path) -> None:
+    wanted = Wanted("html", True, False)
+    anyio.run(export, files.short, wanted, tmp_path / "out")  # what is imported is no export
+    tracemalloc.start()
+    try:
+        anyio.run(export, files.long, wanted, tmp_path / "out")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < files.long.stat().st_size / 2

@@ -161,6 +161,25 @@ class TestWithALimitOnTheFileSize:
         assert full.client.request("session/repair", full.session)["backup"] is not None
         assert full.append("it fits")["parentId"] == "a0000004"
 
+    @pytest.mark.parametrize("form", ["html", "markdown", "jsonl"])
+    def test_an_export_that_does_not_fit_leaves_nothing(
+        self, full: Full, tmp_path: Path, form: str
+    ) -> None:
+        full.append()
+        target = tmp_path / "exports" / f"talk.{form}"
+        target.parent.mkdir()
+        params = {**full.session, "format": form, "path": str(target)}
+        limit_file_size(full.client, 2_000)
+        with pytest.raises(DaemonError) as refused:
+            full.client.request("session/export", params)
+        assert refused.value.data["kind"] == "storage"
+        assert refused.value.data["errno"] == "EFBIG"
+        assert refused.value.data["path"] == str(target)
+        assert list(target.parent.iterdir()) == []
+        limit_file_size(full.client, -1)
+        assert full.client.request("session/export", params)["path"] == str(target)
+        assert target.stat().st_size > 2_000
+
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
@@ -195,3 +214,17 @@ def test_a_full_disk_is_named_and_not_remembered(
     entry = full.append("x" * 100_000)
     assert entry["parentId"] == "a0000004"
     assert ids_on_disk(path)[-2:] == ["a0000004", entry["id"]]
+
+
+def test_an_export_to_a_full_disk_leaves_nothing_on_it(
+    small_disk: Path, copy_session: CopySession, daemon: StartDaemon
+) -> None:
+    full = Full(daemon(), copy_session("61-disk-full"))
+    full.append("x" * 100_000)
+    target = small_disk / "talk.html"
+    params = {**full.session, "format": "html", "path": str(target)}
+    with pytest.raises(DaemonError) as refused:
+        full.client.request("session/export", params)
+    assert refused.value.data["errno"] == "ENOSPC"
+    assert list(small_disk.iterdir()) == []
+    target.with_name("small.md").write_text("there is room again")

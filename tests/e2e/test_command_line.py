@@ -132,6 +132,27 @@ def test_a_forgotten_argument_changes_no_other_session(run: Run, path: Path) -> 
     assert path.read_bytes() == before
 
 
+def test_a_session_is_exported(run: Run, path: Path, tmp_path: Path) -> None:
+    assert run("export").stdout.startswith("<!doctype html>")
+    assert "another way" not in run("export", str(path), "--format", "markdown").stdout
+    assert "another way" in run("export", "--format", "markdown", "--all").stdout
+    copy = tmp_path / "copy.jsonl"
+    assert run("export", "--all", "-o", str(copy)).stderr == f"Written: {copy}\n"
+    assert copy.read_bytes() == path.read_bytes()
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert run("export", "--all", "--format", "jsonl").stdout == copy.read_text()
+    refused = run("export", "-o", str(copy), wanted=5).stderr
+    assert str(copy) in refused
+    assert "never overwritten" in refused
+    run("append", "-m", "password=hunter22")
+    hidden = run("export", "--mask", "--format", "markdown")
+    assert "hunter22" not in hidden.stdout
+    assert hidden.stderr.startswith("1 key hidden; this goes by looks")
+    answer = json.loads(run("export", "--mask", "--json", "-o", str(tmp_path / "x.md")).stdout)
+    assert answer == {"path": str(tmp_path / "x.md"), "masked": [{"kind": "key", "count": 1}]}
+    assert (tmp_path / "x.md").read_text().startswith("# first question")
+
+
 def test_a_branch_is_forked_to_a_new_session(run: Run, path: Path) -> None:
     new = Path(run("fork", "--at", "b").stdout.strip())
     assert new.read_bytes().splitlines()[1:] == path.read_bytes().splitlines()[1:3]

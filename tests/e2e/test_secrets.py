@@ -47,6 +47,7 @@ def use_everything(daemon: RawDaemon, path: Path) -> None:
         ("check", {}),
         ("switchLeaf", {"targetId": "a0000001", "summary": {"mode": "text", "text": PRIVATE}}),
         ("fork", {"cwd": "/w/demo"}),
+        ("export", {"format": "html", "mask": True}),
         ("repair", {}),
     ):
         answer = strict(daemon.ask(f"session/{method}", {**session, **params}))

@@ -109,6 +109,8 @@ class Asker:
         self.ok("switchLeaf", path, targetId=entry_id, dryRun=True)
         for method in ("branches", "stats", "check"):
             self.ok(method, path)
+        for form in ("html", "markdown", "jsonl"):
+            self.ok("export", path, format=form, branches="all", mask=True)
         self.ok("list", scope="all")
         return opened
 

@@ -8,7 +8,7 @@ imported when it runs, so that starting stays quick.
 import click
 
 from branchline import __version__
-from branchline.cli import asking, change, completion, daemon, look, move, serving
+from branchline.cli import asking, change, completion, daemon, export, look, move, serving
 
 EXIT_CODES = """\b
 Exit codes:
@@ -34,6 +34,7 @@ for command in (
     *change.COMMANDS,
     *move.COMMANDS,
     asking.ask_model,
+    export.export,
     *serving.COMMANDS,
     *daemon.COMMANDS,
     completion.completion,

@@ -4,7 +4,7 @@ One file per family; `HANDLERS` is the table that `app` binds to a connection. A
 nothing: rules live in `service` and below.
 """
 
-from branchline.handlers import changes, prompts, sessions, summaries, views
+from branchline.handlers import changes, exports, prompts, sessions, summaries, views
 from branchline.handlers.connection import Handler
 
 HANDLERS: dict[str, Handler] = {
@@ -35,4 +35,5 @@ HANDLERS: dict[str, Handler] = {
     "session/context": views.context,
     "session/stats": views.stats,
     "session/check": views.check,
+    "session/export": exports.export,
 }

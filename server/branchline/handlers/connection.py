@@ -2,11 +2,16 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
+from branchline import codec
+from branchline.errors import InvalidParams
 from branchline.service.client import Client
 from branchline.service.service import Service
 from branchline.service.session import Session
+
+_MAX_PATH: Final = 4096  # no system that we run on opens longer ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +28,13 @@ class Connection:
 
 Handler = Callable[[Connection, Any], Awaitable[object]]
 """A handler; its params are the dataclass that `wire.methods` names for the method."""
+
+
+def absolute_path(path: str | None, parameter: str) -> Path | None:
+    """The path that a parameter names, if it does. Raises `InvalidParams` if it is not absolute."""
+    if path is None:
+        return None
+    is_absolute = path.startswith("/") and "\x00" not in path
+    if not is_absolute or len(path) > _MAX_PATH or codec.clean_text(path) != path:
+        raise InvalidParams(parameter, "must be an absolute path")
+    return Path(path)

@@ -1,14 +1,12 @@
 """Methods that find, make and remove sessions."""
 
 import re
-from pathlib import Path
 from typing import Any, Final
 
 from anyio import to_thread
 
-from branchline import codec
 from branchline.errors import InvalidParams
-from branchline.handlers.connection import Connection
+from branchline.handlers.connection import Connection, absolute_path
 from branchline.service import fork as forks
 from branchline.service import listing, searching
 from branchline.service.session import Session
@@ -26,7 +24,6 @@ Result = dict[str, Any]
 
 _VALID_ID: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _MAX_ID: Final = 128
-_MAX_PATH: Final = 4096  # no system that we run on opens longer ones
 
 
 async def list_sessions(connection: Connection, params: ListParams) -> Result:
@@ -70,7 +67,7 @@ async def create(connection: Connection, params: CreateParams) -> Result:
         )
     session = await connection.service.registry.create(
         connection.client,
-        _folder(params.cwd, "cwd") or connection.client.home,
+        absolute_path(params.cwd, "cwd") or connection.client.home,
         session_id=params.id,
         name=params.name,
         parent_session=params.parent_session,
@@ -120,7 +117,7 @@ async def fork(connection: Connection, params: ForkParams) -> Result:
         await connection.session(params.session),
         params.entry_id,
         params.position,
-        _folder(params.cwd, "cwd"),
+        absolute_path(params.cwd, "cwd"),
     )
     session = made.session
     return {
@@ -134,12 +131,3 @@ async def fork(connection: Connection, params: ForkParams) -> Result:
 async def delete(connection: Connection, params: SessionParams) -> Result:
     """``session/delete``."""
     return {"trashed": await connection.service.registry.trash(connection.client, params.session)}
-
-
-def _folder(path: str | None, parameter: str) -> Path | None:
-    if path is None:
-        return None
-    is_absolute = path.startswith("/") and "\x00" not in path
-    if not is_absolute or len(path) > _MAX_PATH or codec.clean_text(path) != path:
-        raise InvalidParams(parameter, "must be an absolute path")
-    return Path(path)

@@ -19,14 +19,11 @@ from pathlib import Path
 from typing import Final
 
 from branchline import codec
-from branchline.entries import CURRENT_VERSION, Kind
+from branchline.entries import CURRENT_VERSION, DAMAGED_RECORD, Kind
 from branchline.errors import ReadOnly, StorageFailure
 from branchline.log.format import new_id, now, record_line
 from branchline.log.session_file import NO_PERMISSION, SessionFile
 from branchline.tree.index import NONE, Tree
-
-DAMAGED_RECORD: Final = "branchline.damaged"
-"""``customType`` of what stands in a repaired file where a record was lost."""
 
 MENDED: Final = frozenset(
     {
@@ -84,7 +81,7 @@ def rewrite(file: SessionFile, tree: Tree) -> Path:
 
 
 def _lines(file: SessionFile, tree: Tree) -> Iterator[bytes]:
-    yield _header_line(file)
+    yield header_line(file)
     rewritten = {
         one.entry_id for one in file.warnings if one.code == "invalid-utf8" and one.entry_id
     }
@@ -124,7 +121,8 @@ def _timestamp(file: SessionFile, ordinal: int | None) -> str:
     return timestamp if isinstance(timestamp, str) else now()
 
 
-def _header_line(file: SessionFile) -> bytes:
+def header_line(file: SessionFile) -> bytes:
+    """The file's header as a line of the current version, LF included."""
     if file.header.version >= CURRENT_VERSION:
         return file.header_record + b"\n"
     header = codec.decode(file.header_record)

@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 from branchline.entries import CURRENT_VERSION, Kind
 from branchline.errors import InvalidParams
-from branchline.log.format import Header, new_id, now, record_line
+from branchline.export.conversation import labels_of
+from branchline.export.jsonl import branch_lines
+from branchline.log.format import Header, now
 from branchline.log.locations import create_session_file, new_session_path
 from branchline.service.client import Client
 from branchline.service.registry import Registry
 from branchline.service.session import Session
-from branchline.tree.index import NONE, Tree
 from branchline.tree.plan import editor_content
 
 
@@ -45,7 +46,9 @@ async def fork(
 
     def copy() -> dict[str, Any] | None:
         end, editor = _end(session, entry_id, position)
-        create_session_file(path, header.line() + b"".join(_lines(session, end)))
+        tree, branch = session.tree, session.tree.path(end)
+        lines = branch_lines(tree, session, branch, labels_of(tree, branch))
+        create_session_file(path, b"".join([header.line(), *lines]))
         return editor
 
     editor = await session.read(copy)
@@ -64,44 +67,3 @@ def _end(
         problem = "names no user message: only before one can a fork be made; use position at"
         raise InvalidParams("entryId", problem)
     return session.tree.parents[ordinal], editor_content(session.entry(ordinal))
-
-
-def _lines(session: Session, end: int) -> list[bytes]:
-    """The records of the branch as they stand, then what its labels are today."""
-    tree, file = session.tree, session.file
-    if file is None or end == NONE:
-        return []
-    path = tree.path(end)
-    lines = [file.raw(ordinal) + b"\n" for ordinal in path]
-    on_path = _labels_on(tree, path)
-    parent_id = tree.ids[end]
-    for ordinal in path:
-        label = tree.labels.get(ordinal)
-        text = label.text if label else None
-        if text == on_path.get(ordinal):
-            continue
-        record = {
-            "type": "label",
-            "id": new_id(tree.find),
-            "parentId": parent_id,
-            "timestamp": (label.timestamp if label else None) or now(),
-            "targetId": tree.ids[ordinal],
-            **({"label": text} if text else {}),
-        }
-        lines.append(record_line(record))
-        parent_id = record["id"]
-    return lines
-
-
-def _labels_on(tree: Tree, path: list[int]) -> dict[int, str | None]:
-    """The labels that the records of a path alone set, by ordinal."""
-    labels: dict[int, str | None] = {}
-    for ordinal in path:
-        if tree.kinds[ordinal] == Kind.LABEL:
-            facts = tree.facts[ordinal]
-            target_id = facts.get("targetId")
-            target = tree.find(target_id) if isinstance(target_id, str) else None
-            text = facts.get("label")
-            if target is not None:
-                labels[target] = text if isinstance(text, str) and text.strip() else None
-    return labels

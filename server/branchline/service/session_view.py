@@ -57,6 +57,12 @@ class SessionView:
             raise NotFound.entry(self.tree.ids[ordinal])
         return self.file.entry(ordinal)
 
+    def raw(self, ordinal: int) -> bytes:
+        """The record as it stands in the file (versions 1 and 2: as upgraded), without its LF."""
+        if self.file is None:
+            raise NotFound.entry(self.tree.ids[ordinal])
+        return self.file.raw(ordinal)
+
     def ordinal(self, entry_id: str) -> int:
         """The entry with this id. Raises `NotFound`."""
         ordinal = self.tree.find(entry_id)

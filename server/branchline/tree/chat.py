@@ -164,7 +164,7 @@ def _user_parts(message: Entry) -> list[Entry]:
 
 
 def _summary_parts(head: str, summary: str) -> list[Entry]:
-    return [_text_part(f"{head}\n\n{_fenced(summary)}")] if summary.strip() else []
+    return [_text_part(f"{head}\n\n{fenced(summary)}")] if summary.strip() else []
 
 
 def _bash_parts(message: Entry) -> list[Entry]:
@@ -174,19 +174,19 @@ def _bash_parts(message: Entry) -> list[Entry]:
     )
     if not (command.strip() or output.strip()):
         return []
-    said = [_BASH_HEAD, _fenced(command)]
-    said += ["Its output:", _fenced(output)] if output.strip() else [_NO_OUTPUT]
+    said = [_BASH_HEAD, fenced(command)]
+    said += ["Its output:", fenced(output)] if output.strip() else [_NO_OUTPUT]
     exit_code = message.get("exitCode")
     if message.get("cancelled"):
         said.append("The command was cancelled.")
     elif isinstance(exit_code, int) and exit_code != 0:
         said.append(f"The command failed with exit code {exit_code}.")
     if message.get("truncated") and path:
-        said.append(f"The output was cut. All of it is in this file:\n{_fenced(path)}")
+        said.append(f"The output was cut. All of it is in this file:\n{fenced(path)}")
     return [_text_part("\n".join(said))]
 
 
-def _fenced(text: str) -> str:
+def fenced(text: str) -> str:
     """The text between two lines of backticks, more of them than stand together inside."""
     longest = max(map(len, _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -243,3 +243,13 @@ class ForkParams(SessionParams):
     entry_id: str | None = None
     position: Literal["before", "at"] = "before"
     cwd: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportParams(SessionParams):
+    """Params of ``session/export``. Without ``path`` the answer holds the export itself."""
+
+    format: Literal["html", "markdown", "jsonl"]
+    branches: Literal["active", "all"] = "active"
+    mask: bool = False
+    path: str | None = None

@@ -15,6 +15,7 @@ from branchline.wire.method_params import (
     CreateParams,
     EditParams,
     EntriesParams,
+    ExportParams,
     FindParams,
     ForkParams,
     LabelParams,
@@ -229,6 +230,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 SessionParams,
                 ("active", "whole"),
                 "Counts, tokens and cost of the active branch and of the whole session.",
+            ),
+            Method(
+                "session/export",
+                ExportParams,
+                ("path", "content", "masked"),
+                "Write a session as a page, Markdown or records, to hand on.",
             ),
         )
     }

@@ -233,6 +233,19 @@ export interface Requests {
   "session/repair": { params: SessionParam; result: { backup: string; warnings: Warning[] } };
   "session/delete": { params: SessionParam; result: { trashed: string | null } };
   "session/stats": { params: SessionParam; result: { active: Totals; whole: Totals } };
+  "session/export": {
+    params: SessionParam & {
+      format: "html" | "markdown" | "jsonl";
+      branches?: "active" | "all";
+      mask?: boolean;
+      path?: string | null;
+    };
+    result: {
+      path?: string;
+      content?: string;
+      masked: { kind: "key" | "homePath" | "email"; count: number }[];
+    };
+  };
 }
 
 export interface Notifications {
