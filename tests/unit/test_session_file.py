@@ -53,7 +53,7 @@ class Grown:
     def take(self, columns: Columns) -> list[str]:
         for at in range(len(columns)):
             self.tree.append_found(columns, at)
-        return columns.ids
+        return list(columns.ids)
 
     def append(self, *records: Entry) -> bool:
         """Append as the service does."""

@@ -18,7 +18,6 @@ from typing import Any, Final, TypeVar
 import anyio
 from anyio import to_thread
 
-from branchline.entries import Kind
 from branchline.errors import BranchlineError, FileChanged, StorageFailure
 from branchline.log.format import Header
 from branchline.log.scan import VERIFIED_BYTES
@@ -138,10 +137,8 @@ class FollowedSession(SessionView):
         """
         if batch is None:
             return
-        tree, ids = self.tree, batch.columns.ids
-        known = len(set(ids)) != len(ids) or any(tree.find(one) is not None for one in ids)
-        # A placeholder stands behind its children, and an index that grows takes parents first.
-        if known or Kind.PLACEHOLDER in batch.columns.kinds:
+        tree, columns = self.tree, batch.columns
+        if not tree.grows_by(columns):
             try:
                 await self._scan_again()
             except BranchlineError as error:
@@ -150,7 +147,7 @@ class FollowedSession(SessionView):
                 raise FileChanged(self.path, what) from error
             return
         previous_leaf_id = self.leaf_id
-        added = [tree.append_found(batch.columns, at) for at in range(len(ids))]
+        added = [tree.append_found(columns, at) for at in range(len(columns))]
         for ordinal in added:
             if goes_on_from_leaf(tree, ordinal):
                 tree.leaf = ordinal
