@@ -29,6 +29,11 @@ def state_dir(environment: Mapping[str, str]) -> Path:
     return _base(environment, "XDG_STATE_HOME", "~/.local/state") / "branchline"
 
 
+def indexes_dir(environment: Mapping[str, str]) -> Path:
+    """The folder of the saved indexes of large sessions. It may be deleted at any time."""
+    return _base(environment, "XDG_CACHE_HOME", "~/.cache") / "branchline" / "index"
+
+
 def expand(path: str, environment: Mapping[str, str]) -> Path:
     """The path with a leading ``~`` replaced by the home folder, as Pi does."""
     if path == "~" or path.startswith("~/"):

@@ -125,7 +125,7 @@ def codes(found: LineScanner | SessionFile) -> list[str]:
 
 def ids(found: LineScanner | SessionFile) -> list[str]:
     """The ids of the entries found, in their order."""
-    return list(found.columns.ids)
+    return list(found.tree.ids if isinstance(found, SessionFile) else found.columns.ids)
 
 
 def records_of(content: bytes, found: LineScanner | SessionFile) -> list[bytes]:

@@ -391,7 +391,7 @@ def test_a_tree_that_grew_is_the_tree_of_the_file(
             ordinal = grown.append_found(found, 0)
         assert ordinal == at
     with opened_content(text_of_file(header(), *records)) as file:
-        assert shape(grown) == shape(Tree(file.columns))
+        assert shape(grown) == shape(file.tree)
     assert grown.problems == []
 
 

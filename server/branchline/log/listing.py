@@ -100,7 +100,7 @@ class Listing:
         except StorageFailure:
             return _unreadable(path, status)
         try:
-            return describe(file, Tree(file.columns), read_only=False)
+            return describe(file, file.tree, read_only=False)
         except BranchlineError:
             return _unreadable(path, status)  # it changed while it was read
         finally:

@@ -2,9 +2,10 @@
 
 from array import array
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from branchline.entries import Entry, Flag, Kind
+from branchline.tree.packed_facts import PackedFacts
 from branchline.tree.packed_ids import PackedIds
 
 NONE: Final = -1
@@ -21,7 +22,7 @@ class Columns:
     flags: bytearray = field(default_factory=bytearray)
     tokens: "array[int]" = field(default_factory=lambda: array("l"))
     """Estimated tokens: exact where `Flag.EXACT` is set, else guessed from the line's length."""
-    facts: dict[int, Entry] = field(default_factory=dict)
+    facts: dict[int, Entry] | PackedFacts = field(default_factory=dict)
     """The small fields of structural entries."""
 
     def add(
@@ -57,8 +58,7 @@ class Problem:
     ordinal: int
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """A label and when it was set (ISO 8601, as in the file; None if it is not a text)."""
 
     text: str

@@ -205,12 +205,12 @@ class Tree(LinkedEntries):
         if not self.missing.isdisjoint(later) or any(self.find(one) is not None for one in later):
             return False
         for ordinal, entry_id in enumerate(columns.ids):
-            target = columns.facts.get(ordinal, {}).get("targetId")
-            if columns.parent_ids[ordinal] in later or (
-                isinstance(target, str) and target in later
-            ):
+            if columns.parent_ids[ordinal] in later:
                 return False
             later.discard(entry_id)
+            target = columns.facts.get(ordinal, {}).get("targetId")
+            if isinstance(target, str) and target in later:
+                return False
         return True
 
     def place_leaf(self) -> None:

@@ -171,8 +171,8 @@ class LinkedEntries:
             self._miss("label-target-missing", ordinal, facts.get("targetId"))
             return
         text = facts.get("label")
-        timestamp = facts.get("timestamp")
         if isinstance(text, str) and text.strip():
+            timestamp = facts.get("timestamp")
             self.labels[target] = Label(text, timestamp if isinstance(timestamp, str) else None)
         else:
             self.labels.pop(target, None)
