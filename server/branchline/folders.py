@@ -39,6 +39,11 @@ def catalogue_file(environment: Mapping[str, str]) -> Path:
     return cache_dir(environment) / "catalogue.db"
 
 
+def indexes_dir(environment: Mapping[str, str]) -> Path:
+    """The folder of the saved indexes of large sessions. It may be deleted at any time."""
+    return cache_dir(environment) / "index"
+
+
 def expand(path: str, environment: Mapping[str, str]) -> Path:
     """The path with a leading ``~`` replaced by the home folder, as Pi does."""
     if path == "~" or path.startswith("~/"):

@@ -21,7 +21,6 @@ from branchline.log.session_file import SessionFile
 from branchline.service.new_entries import make_addition
 from branchline.settings import Durability
 from branchline.tree.context import build_context
-from branchline.tree.index import Tree
 from branchline.tree.tokens import entry_tokens
 from tests.bench.process import peak_memory
 
@@ -43,7 +42,7 @@ def look(path: Path) -> dict[str, Any]:
     """
     started = time.perf_counter()
     file = SessionFile(path, path.parent / "locks")
-    tree = Tree(file.columns)
+    tree = file.tree
     opened = _since(started)
     peak = peak_memory()
 
@@ -71,7 +70,7 @@ def append(path: Path, count: int) -> dict[str, list[float]]:
     the entry, and the index.
     """
     file = SessionFile(path, path.parent / "locks")
-    tree = Tree(file.columns)
+    tree = file.tree
 
     def add(durability: Durability) -> None:
         file.begin_append()

@@ -100,7 +100,7 @@ def growth(files: Files, prepare: Callable[[Path], Callable[[], object]]) -> flo
 def load(path: Path, verify_up_to: int = 0) -> tuple[SessionFile, Tree]:
     """A session's file and index."""
     file = SessionFile(path, path.parent / "locks", verify_up_to=verify_up_to)
-    return file, Tree(file.columns)
+    return file, file.tree
 
 
 @pytest.mark.parametrize("verify_up_to", [0, 1 << 40], ids=["fast", "verified"])

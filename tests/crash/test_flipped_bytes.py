@@ -15,7 +15,7 @@ import pytest
 from branchline.log.format import FILLER, SessionWarning
 from branchline.log.session_file import SessionFile
 from branchline.tree.context import build_context
-from branchline.tree.index import Problem, Tree
+from branchline.tree.index import Problem
 from tests.e2e.conftest import CASES, StartDaemon
 
 pytestmark = pytest.mark.crash
@@ -58,7 +58,7 @@ class Damaged:
         path.write_bytes(content)
         file = SessionFile(path, path.parent / "locks")
         try:
-            self.tree = Tree(file.columns)
+            self.tree = file.tree
             self.warnings: list[SessionWarning] = file.warnings
             self.problems: list[Problem] = self.tree.problems
             self.places = file.places

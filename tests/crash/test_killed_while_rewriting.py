@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from branchline.log.session_file import SessionFile
-from branchline.tree.index import Tree
 from tests.crash.victims import Victims
 from tests.e2e.conftest import CASES, StartDaemon
 from tests.e2e.world import foreign, user
@@ -63,7 +62,7 @@ class Rewritten:
     def look(self) -> list[tuple[str, str | None]]:
         """The ids and parents of what the file at the path holds."""
         file = SessionFile(self.path, self.locks)
-        tree = Tree(file.columns)
+        tree = file.tree
         shape = [(tree.ids[at], tree.id_of(tree.parents[at])) for at in tree.entries()]
         file.close()
         # What damage took is a placeholder, or a record in its place: last, or where it was.

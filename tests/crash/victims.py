@@ -4,7 +4,7 @@ One program imports the server once and forks a victim for each task, which is m
 start each. A victim says what it does, a line at a time; how it ended is the last line.
 
     task    = {"do": "append", "path": …, "seed": …, "room"?: bytes} LF
-            | {"do": "rewrite", "path": …, "die_at"?: step} LF
+            | {"do": "rewrite" | "save", "path": …, "die_at"?: step} LF
     answer  = "pid N" LF ("ready" | "wrote ID" | "done") LF … "ended STATUS" LF
 """
 
@@ -26,10 +26,10 @@ import anyio
 from branchline.handlers import HANDLERS
 from branchline.handlers.connection import Connection
 from branchline.log.rewrite import rewrite
+from branchline.log.saved_index import SavedIndexes
 from branchline.log.session_file import SessionFile
 from branchline.service.client import Client, Silence
 from branchline.service.service import Service
-from branchline.tree.index import Tree
 from branchline.wire.method_params import AppendParams
 
 SMALLEST, LARGEST = 100, 300_000
@@ -145,24 +145,37 @@ def _append_until_killed(path: str, seed: str, room: int | None) -> None:
     anyio.run(work)
 
 
-def _rewrite(path: str, die_at: int | None) -> None:
-    """Rewrite a file. With ``die_at`` the process kills itself at that step of the rewrite.
+def _rewrite(path: Path, die_at: int | None) -> None:
+    """Rewrite a file."""
+    file = SessionFile(path, path.parent / "locks")
+    _say("ready")
+    _die_at(die_at)
+    rewrite(file, file.tree)
+    _say("done")
+
+
+def _save(path: Path, die_at: int | None) -> None:
+    """Save the index of a session in the folder ``indexes`` beside it."""
+    reading = SessionFile(path, path.parent / "locks").verify(lambda: None)
+    _say("ready")
+    _die_at(die_at)
+    SavedIndexes(path.parent / "indexes", least_bytes=0).save(reading)
+    _say("done")
+
+
+def _die_at(wanted: int | None) -> None:
+    """From now on, kill the process at that step of its work.
 
     The steps are what Python audits: files opened, made, linked, renamed, their mode set.
     """
-    file = SessionFile(Path(path), Path(path).parent / "locks")
-    tree = Tree(file.columns)
     steps = count(1)
 
     def step(event: str, _arguments: object) -> None:
-        if event.startswith(("os.", "open", "tempfile.")) and next(steps) == die_at:
+        if event.startswith(("os.", "open", "tempfile.")) and next(steps) == wanted:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    if die_at is not None:
+    if wanted is not None:
         sys.addaudithook(step)
-    _say("ready")
-    rewrite(file, tree)
-    _say("done")
 
 
 def _main() -> None:
@@ -179,7 +192,8 @@ def _main() -> None:
             if task["do"] == "append":
                 _append_until_killed(task["path"], task["seed"], task.get("room"))
             else:
-                _rewrite(task["path"], task.get("die_at"))
+                work = {"rewrite": _rewrite, "save": _save}[task["do"]]
+                work(Path(task["path"]), task.get("die_at"))
             os._exit(0)
         result = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         assert result is not None

@@ -20,7 +20,7 @@ class Catalogue:
         self.searcher = Searcher(self.database)
 
     def indexer(self, **callbacks: Any) -> Indexer:
-        return Indexer(self.database, self.folder / "locks", **callbacks)
+        return Indexer(self.database, None, **callbacks)
 
     def take_in(self) -> None:
         self.indexer().take_in_folders([SessionsRoot(self.folder, flat=True)])

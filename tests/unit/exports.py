@@ -11,7 +11,6 @@ from branchline.export.jsonl import session_lines
 from branchline.export.markdown import markdown_pieces
 from branchline.export.mask import Finder, Mask
 from branchline.tree.context import context_states
-from branchline.tree.index import Tree
 from tests.unit.session_files import header, opened_content, text_of_file
 
 Result = TypeVar("Result")
@@ -27,7 +26,7 @@ def exported(
 ) -> Result:
     """What ``make`` gives of a session of these records; ``fields`` are the header's."""
     with opened_content(text_of_file(header(**fields), *records)) as file:
-        tree = Tree(file.columns)
+        tree = file.tree
         source = Source(
             tree,
             file,

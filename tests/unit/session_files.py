@@ -125,7 +125,7 @@ def codes(found: LineScanner | SessionFile) -> list[str]:
 
 def ids(found: LineScanner | SessionFile) -> list[str]:
     """The ids of the entries found, in their order."""
-    return found.columns.ids
+    return list(found.tree.ids if isinstance(found, SessionFile) else found.columns.ids)
 
 
 def records_of(content: bytes, found: LineScanner | SessionFile) -> list[bytes]:
@@ -140,7 +140,7 @@ def records_of(content: bytes, found: LineScanner | SessionFile) -> list[bytes]:
 def shape(tree: Tree) -> dict[str, Any]:
     """All that a tree says of its links, by ids, so that two trees can be compared."""
     return {
-        "ids": tree.ids,
+        "ids": list(tree.ids),
         "parents": [tree.id_of(parent) for parent in tree.parents],
         "kinds": bytes(tree.kinds),
         "flags": bytes(tree.flags),

@@ -301,7 +301,7 @@ def test_a_list_takes_from_the_catalogue_what_it_need_not_read(
     catalogue.take_in()
     paths = sorted(map(str, catalogue.folder.glob("*.jsonl")))
     monkeypatch.setattr("branchline.catalogue.listing.read_info", None)
-    infos = Listing(Database(catalogue.database.path), catalogue.folder / "locks").infos(paths)
+    infos = Listing(Database(catalogue.database.path)).infos(paths)
     assert [info["path"] for info in infos] == paths
     assert {info["entryCount"] for info in infos} == {1}
 
@@ -310,7 +310,7 @@ def test_counts_come_when_a_large_file_was_indexed(catalogue: Catalogue) -> None
     path = str(
         catalogue.write("large.jsonl", *[user(f"{at}", None, "x" * 9000) for at in range(9)])
     )
-    listing = Listing(catalogue.database, catalogue.folder / "locks")
+    listing = Listing(catalogue.database)
     first = listing.info(path)
     assert first is not None
     assert first["entryCount"] is None
@@ -328,5 +328,5 @@ def test_a_list_does_without_a_catalogue_that_is_of_no_use(catalogue: Catalogue)
     for number in range(20):
         catalogue.write(f"{number}.jsonl", user("a"))
     paths = sorted(map(str, catalogue.folder.glob("*.jsonl")))
-    infos = Listing(catalogue.database, catalogue.folder / "locks").infos(paths)
+    infos = Listing(catalogue.database).infos(paths)
     assert [info["path"] for info in infos] == paths

@@ -1,6 +1,7 @@
 """The tree: its rules one by one, then random sessions against a slow and plain model."""
 
 from array import array
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -390,8 +391,54 @@ def test_a_tree_that_grew_is_the_tree_of_the_file(
             ordinal = grown.append_found(found, 0)
         assert ordinal == at
     with opened_content(text_of_file(header(), *records)) as file:
-        assert shape(grown) == shape(Tree(file.columns))
+        assert shape(grown) == shape(file.tree)
     assert grown.problems == []
+
+
+def columns_of(*records: Entry) -> Columns:
+    """The columns of a file of these records."""
+    return scan(text_of_file(header(), *records)).columns
+
+
+@given(wild_records(), st.integers(0, 12))
+@settings(deadline=None, max_examples=400)
+def test_a_tree_that_says_it_grows_becomes_the_tree_of_the_file(
+    records: list[Entry], cut: int
+) -> None:
+    tree, rest = Tree(columns_of(*records[:cut])), columns_of(*records[cut:])
+    if not tree.grows_by(rest):
+        return
+    for at in range(len(rest)):
+        tree.append_found(rest, at)
+    tree.place_leaf()
+    whole = Tree(columns_of(*records))
+    assert shape(tree) == shape(whole)
+    assert tree.leaf == whole.leaf
+    assert tree.missing == whole.missing
+    assert Counter(tree.problems) == Counter(whole.problems)
+
+
+@given(growth(), st.integers(0, 15))
+@settings(deadline=None)
+def test_a_tree_grows_by_whatever_comes_in_order(records: list[Entry], cut: int) -> None:
+    assert Tree(columns_of(*records[:cut])).grows_by(columns_of(*records[cut:]))
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ([user("a")], [user("a")]),
+        ([], [user("a"), user("a")]),
+        ([user("a", "b")], [user("b")]),
+        ([], [user("a", "b"), user("b")]),
+        ([], [user("a", "a")]),
+        ([user("a"), label("l", "a", "b", "x")], [user("b")]),
+        ([user("a")], [label("l", "a", "b", "x"), user("b")]),
+        ([user("a"), move_record("m", "b", "")], [user("b")]),
+    ],
+)
+def test_what_changes_earlier_links_is_no_mere_growth(known: list[Entry], new: list[Entry]) -> None:
+    assert not Tree(columns_of(*known)).grows_by(columns_of(*new))
 
 
 def test_columns_and_tree_share_what_they_know() -> None:
@@ -400,7 +447,7 @@ def test_columns_and_tree_share_what_they_know() -> None:
     tree = Tree(columns)
     tree.append("b", 0, Kind.ASSISTANT, Flag(0), 1)
     assert (columns.ids, columns.kinds[1]) == (["a", "b"], Kind.ASSISTANT)
-    assert tree.parents == array("l", [NONE, 0])
+    assert tree.parents == array("i", [NONE, 0])
 
 
 def test_a_written_line_is_one_line() -> None:

@@ -32,7 +32,7 @@ def first_kept(*lines: dict[str, Any] | bytes) -> list[Any]:
         None
         if facts.get("firstKeptEntryId") is None
         else ids(found).index(facts["firstKeptEntryId"])
-        for facts in found.columns.facts.values()
+        for facts in (found.columns.facts[at] for at in found.columns.facts)
     ]
 
 

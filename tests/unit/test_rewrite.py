@@ -15,7 +15,6 @@ from branchline.entries import Entry, Kind
 from branchline.errors import StorageFailure
 from branchline.log.rewrite import rewrite
 from branchline.tree.context import build_context
-from branchline.tree.index import Tree
 from tests.unit.helpers import TESTS, expected
 from tests.unit.session_files import (
     TIMESTAMP,
@@ -40,19 +39,19 @@ LASTING |= {"leaf-target-missing", "label-target-missing", "edit-target-missing"
 def rewritten(path: Path) -> Path:
     """Rewrite a file; give the backup."""
     with opened(path) as file:
-        return rewrite(file, Tree(file.columns))
+        return rewrite(file, file.tree)
 
 
 def problems(path: Path) -> list[str]:
     """The codes of everything that is wrong with a file."""
     with opened(path) as file:
-        return codes(file) + [problem.code for problem in Tree(file.columns).problems]
+        return codes(file) + [problem.code for problem in file.tree.problems]
 
 
 def context(path: Path) -> list[Any]:
     """What the model sees at the leaf."""
     with opened(path) as file:
-        tree = Tree(file.columns)
+        tree = file.tree
         return build_context(tree, file, tree.leaf, 0).messages
 
 
@@ -122,7 +121,7 @@ def test_a_lost_record_becomes_one_that_keeps_the_chain(tmp_path: Path) -> None:
     assert (record["type"], record["customType"]) == ("custom", "branchline.damaged")
     with opened(path) as file:
         assert ids(file) == ["a", "b", "c"]
-        assert file.columns.kinds[1] == Kind.CUSTOM
+        assert file.tree.kinds[1] == Kind.CUSTOM
 
 
 def test_a_record_whose_id_was_taken_over_gets_a_new_one(tmp_path: Path) -> None:
@@ -156,11 +155,11 @@ def test_version_1_becomes_version_3_with_the_ids_it_was_read_with(tmp_path: Pat
     path = tmp_path / "session.jsonl"
     write(tmp_path, (TESTS / "cases" / "19-v1-linear.jsonl").read_bytes())
     with opened(path) as file:
-        seen = [file.entry(at) for at in range(len(file.columns))]
+        seen = [file.entry(at) for at in range(len(file.tree))]
     rewritten(path)
     assert problems(path) == []
     with opened(path) as file:
-        assert [file.entry(at) for at in range(len(file.columns))] == seen
+        assert [file.entry(at) for at in range(len(file.tree))] == seen
         assert file.header.version == 3
         assert file.header.cwd == "/w/demo"
 
@@ -305,7 +304,7 @@ def test_whatever_the_damage_nothing_else_changes(
     junk = data.draw(st.sampled_from([b"", b"\n", b"\0", b"\xff", b"oops", b"{}\n"]))
     damaged = content[:at] + junk + content[at + (not junk) :]
     with opened_content(damaged) as file:
-        tree = Tree(file.columns)
+        tree = file.tree
         leaf = tree.id_of(tree.leaf)
         said = build_context(tree, file, tree.leaf, 0).messages
         whole = [file.raw(at) for at in range(len(tree)) if tree.kinds[at] != Kind.PLACEHOLDER]
@@ -318,7 +317,7 @@ def test_whatever_the_damage_nothing_else_changes(
             assert json.loads(raw.decode("utf-8", "replace"))["id"] in touched or raw in lines
         assert not set(problems(file.path)) - LASTING
         with opened(file.path) as new:
-            again = Tree(new.columns)
+            again = new.tree
             assert again.id_of(again.leaf) == leaf
             assert build_context(again, new, again.leaf, 0).messages == said
 

@@ -17,7 +17,7 @@ from branchline.entries import Entry, Kind
 from branchline.errors import FileChanged, InvalidSession, StorageFailure
 from branchline.log.format import record_line
 from branchline.log.session_file import SessionFile
-from branchline.tree.index import Columns, Tree
+from branchline.tree.index import Columns
 from tests.unit.session_files import (
     JSON,
     codes,
@@ -41,7 +41,7 @@ class Grown:
 
     def __init__(self, file: SessionFile) -> None:
         self.file = file
-        self.tree = Tree(file.columns)
+        self.tree = file.tree
 
     def look(self) -> list[str]:
         """Take in what others appended; give the ids."""
@@ -53,7 +53,7 @@ class Grown:
     def take(self, columns: Columns) -> list[str]:
         for at in range(len(columns)):
             self.tree.append_found(columns, at)
-        return columns.ids
+        return list(columns.ids)
 
     def append(self, *records: Entry) -> bool:
         """Append as the service does."""
@@ -191,7 +191,7 @@ def spelt(draw: st.DrawFn) -> bytes:
 def test_relayed_entries_keep_their_bytes(lines: list[bytes], verified: bool) -> None:
     content = text_of_file(header(), *lines)
     with opened_content(content, verify_up_to=len(content) if verified else 0) as file:
-        assert len(file.columns) == len(lines)
+        assert len(file.tree) == len(lines)
         for at, line in enumerate(lines):
             assert file.raw(at) == line
             relayed = codec.relay(file.raw(at)).text
@@ -352,8 +352,8 @@ def test_growing_in_pieces_gives_what_opening_at_the_end_gives(
             )
             for at, offset in enumerate(whole.places.offsets):
                 mine = order[offset]
-                assert session.tree.ids[mine] == whole.columns.ids[at]
-                assert session.tree.kinds[mine] == whole.columns.kinds[at]
+                assert session.tree.ids[mine] == whole.tree.ids[at]
+                assert session.tree.kinds[mine] == whole.tree.kinds[at]
                 assert file.raw(mine) == whole.raw(at)
             # Fused records may be met one by one, and then nothing looks fused about them.
             exact = [one for one in whole.warnings if one.code != "bad-line"]

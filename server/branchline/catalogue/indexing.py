@@ -35,13 +35,14 @@ from branchline.errors import BranchlineError, InvalidSession
 from branchline.log.format import milliseconds
 from branchline.log.info import describe
 from branchline.log.locations import make_private_folders, session_files
-from branchline.log.session_file import SessionFile
+from branchline.log.saved_index import SavedIndexes, edges
+from branchline.log.scan import VERIFIED_BYTES
+from branchline.log.session_reader import SessionReader
 from branchline.settings import SessionsRoot
 from branchline.tree.index import Tree
 
 _PIECE_BYTES: Final = 16 * 1024 * 1024
 """Bytes of session files that one transaction takes in, about."""
-_EDGE_BYTES: Final = 4096
 
 Document = tuple[int, str, str, str, str]
 Place = tuple[int, str, int, int, int, int | None, int]
@@ -71,21 +72,22 @@ class _Piece:
 class Indexer:
     """Brings the catalogue up to date. Blocks: use it in a thread or process of its own.
 
-    ``report`` is told how it goes. ``pause`` is called now and then, and may raise to end the work:
-    what is committed stays. ``urgent`` is asked between two files which ones go first.
+    ``indexes`` are those that the daemon saved of large files. ``report`` is told how it goes.
+    ``pause`` is called now and then, and may raise to end the work: what is committed stays.
+    ``urgent`` is asked between two files which ones go first.
     """
 
     def __init__(
         self,
         database: Database,
-        locks_dir: Path,
+        indexes: SavedIndexes | None,
         *,
         report: Callable[[Progress], None] = lambda _: None,
         pause: Callable[[], None] = lambda: None,
         urgent: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._database = database
-        self._locks_dir = locks_dir
+        self._indexes = indexes
         self._report = report
         self._pause = pause
         self._urgent = urgent
@@ -143,7 +145,9 @@ class Indexer:
         if not news({path: status}, {path: known}):
             return  # it was urgent meanwhile
         try:
-            file = SessionFile(Path(path), self._locks_dir, verify_up_to=0)
+            # Of a large file only what came since its index was saved is read, and parsed.
+            verify_up_to = VERIFIED_BYTES if status[2] > VERIFIED_BYTES else 0
+            file = SessionReader(Path(path), verify_up_to, self._indexes)
         except InvalidSession:
             with self._database.use() as connection, writing(connection):
                 key = free_key(connection, status[3] // 1_000_000, piece.rows)
@@ -152,7 +156,7 @@ class Indexer:
         except (BranchlineError, OSError):
             return  # it cannot be read, which the next list says
         try:
-            tree = Tree(file.columns)
+            tree = file.tree
             row = self._row(path, status, file, tree, known, piece)
             piece.rows[row.key] = row
             count = min(sum(1 for kind in tree.kinds if kind != Kind.PLACEHOLDER), MOST_ENTRIES)
@@ -174,7 +178,7 @@ class Indexer:
         self,
         path: str,
         status: Status,
-        file: SessionFile,
+        file: SessionReader,
         tree: Tree,
         known: SessionRow | None,
         piece: _Piece,
@@ -221,7 +225,7 @@ def _goes_on(known: SessionRow, status: Status, size: int) -> bool:
     return same and _edges(known.path, known.status[2]) == known.edges
 
 
-def _add(piece: _Piece, file: SessionFile, tree: Tree, ordinal: int, row: SessionRow) -> None:
+def _add(piece: _Piece, file: SessionReader, tree: Tree, ordinal: int, row: SessionRow) -> None:
     """Add one entry to a piece, if there is something in it to be searched."""
     offset, length = file.places.offsets[ordinal], file.places.lengths[ordinal]
     piece.size += length
@@ -243,11 +247,8 @@ def _add(piece: _Piece, file: SessionFile, tree: Tree, ordinal: int, row: Sessio
 
 def _edges(path: str, size: int) -> bytes:
     """A hash of the first bytes of a file, and of the last ones before ``size``."""
-    with open(path, "rb") as file:
-        first = file.read(min(size, _EDGE_BYTES))
-        file.seek(max(0, size - _EDGE_BYTES))
-        last = file.read(min(size, _EDGE_BYTES))
-    return hashlib.sha256(first + last).digest()[:16]
+    with open(path, "rb", buffering=0) as file:
+        return hashlib.sha256(b"".join(edges(file.fileno(), size))).digest()[:16]
 
 
 def status_key(status: os.stat_result) -> Status:

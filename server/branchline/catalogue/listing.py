@@ -38,9 +38,8 @@ class _Seen:
 class Listing:
     """The infos of session files. Blocks: use it in a thread."""
 
-    def __init__(self, database: Database, locks_dir: Path) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._locks_dir = locks_dir
         self._seen: dict[str, _Seen] = {}
         self._turn = Lock()
 
@@ -108,7 +107,7 @@ class Listing:
     def _info(self, path: str, status: os.stat_result) -> SessionInfo | None:
         seen = self._seen.get(path)
         if seen is None or seen.status != status_key(status):
-            seen = _Seen(status_key(status), read_info(Path(path), status, self._locks_dir))
+            seen = _Seen(status_key(status), read_info(Path(path), status))
             self._seen[path] = seen
         return seen.info
 

@@ -23,12 +23,13 @@ from branchline import codec
 from branchline.catalogue.database import CatalogueDamaged, Database
 from branchline.catalogue.indexing import Indexer, IndexingLock, Progress
 from branchline.errors import place_of
+from branchline.log.saved_index import SavedIndexes
 from branchline.settings import SessionsRoot
 
 _REPORT_SECONDS: Final = 0.25
 _NICE: Final = 19
 COMMAND: Final = (sys.executable, "-P", "-m", "branchline.catalogue.worker")
-"""How it is started; the database and the folder of the locks follow."""
+"""How it is started; the database and the folder of the saved indexes follow."""
 
 
 class _Requests:
@@ -82,13 +83,13 @@ class _Requests:
 
 
 class _Worker:
-    def __init__(self, database: Database, locks_dir: Path) -> None:
+    def __init__(self, database: Database, indexes: SavedIndexes) -> None:
         self._requests = _Requests()
         self._database = database
         self._lock = IndexingLock(database.path)
         self._indexer = Indexer(
             database,
-            locks_dir,
+            indexes,
             report=self._report,
             pause=self._end_if_asked,
             urgent=self._requests.take_files,
@@ -170,10 +171,10 @@ def from_text(sent: str) -> str:
 
 
 def main() -> None:
-    """Run: ``python -m branchline.catalogue.worker DATABASE LOCKS``."""
+    """Run: ``python -m branchline.catalogue.worker DATABASE INDEXES``."""
     os.nice(_NICE)
-    database, locks_dir = map(Path, sys.argv[1:3])
-    _Worker(Database(database), locks_dir).run()
+    database, indexes = map(Path, sys.argv[1:3])
+    _Worker(Database(database), SavedIndexes(indexes)).run()
 
 
 if __name__ == "__main__":

@@ -42,6 +42,11 @@ class Places:
         self.offsets.append(offset)
         self.lengths.append(length)
 
+    def extend(self, later: "Places") -> None:
+        """The places of the entries after these."""
+        self.offsets.extend(later.offsets)
+        self.lengths.extend(later.lengths)
+
 
 def take_messages(
     columns: Columns, places: Places, buffer: bytearray, position: int, end: int, base: int

@@ -24,7 +24,7 @@ from branchline.errors import BranchlineError, InvalidSession, StorageFailure
 from branchline.log.format import HEADER_BYTES, HEADER_LINES, iso_timestamp
 from branchline.log.locations import id_in_name
 from branchline.log.scan import LineScanner
-from branchline.log.session_file import SessionFile
+from branchline.log.session_reader import SessionReader
 from branchline.tree.index import Bodies, Tree
 from branchline.tree.preview import one_line
 
@@ -39,18 +39,18 @@ _LATEST: Final = 253_402_300_799_000
 """The last second of the year 9999, in milliseconds: a timestamp has four digits for the year."""
 
 
-def read_info(path: Path, status: os.stat_result, locks_dir: Path) -> SessionInfo | None:
+def read_info(path: Path, status: os.stat_result) -> SessionInfo | None:
     """The info of one regular file; None if it is not a session. Blocks."""
     try:
         if status.st_size > SMALL_BYTES:
             return _from_edges(path, status)
-        file = SessionFile(path, locks_dir, verify_up_to=0)
+        file = SessionReader(path, 0, None)
     except InvalidSession:
         return None
     except (StorageFailure, OSError):
         return _unreadable(path, status)
     try:
-        return describe(file, Tree(file.columns), read_only=False)
+        return describe(file, file.tree, read_only=False)
     except BranchlineError:
         return _unreadable(path, status)  # it changed while it was read
     finally:
@@ -74,7 +74,7 @@ def read_session_id(path: Path) -> str | None:
     return None
 
 
-def describe(file: SessionFile, tree: Tree, *, read_only: bool) -> SessionInfo:
+def describe(file: SessionReader, tree: Tree, *, read_only: bool) -> SessionInfo:
     """The info of a scanned session."""
     kinds = tree.kinds
     entries = [ordinal for ordinal in tree.entries() if kinds[ordinal] != Kind.PLACEHOLDER]

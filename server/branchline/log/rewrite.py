@@ -22,7 +22,8 @@ from branchline import codec
 from branchline.entries import CURRENT_VERSION, DAMAGED_RECORD, Kind
 from branchline.errors import ReadOnly, StorageFailure
 from branchline.log.format import new_id, now, record_line
-from branchline.log.session_file import NO_PERMISSION, SessionFile
+from branchline.log.session_file import SessionFile
+from branchline.log.session_reader import NO_PERMISSION
 from branchline.tree.index import NONE, Tree
 
 MENDED: Final = frozenset(

@@ -11,8 +11,7 @@ Damage is never skipped silently: each bad line gives a warning with its place.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from branchline import codec
 from branchline.entries import (
@@ -41,6 +40,7 @@ from branchline.log.format import (
 )
 from branchline.log.migrate import VersionOneIds, upgrade
 from branchline.log.recovery import salvage
+from branchline.log.scan_state import LostRecord, ScanState
 from branchline.tree.index import Columns
 from branchline.tree.tokens import entry_tokens
 
@@ -48,16 +48,6 @@ VERIFIED_BYTES: Final = 16 * 1024 * 1024
 
 _KNOWN_BLOCKS: Final = frozenset({"text", "image", "thinking", "toolCall"})
 _KNOWN_STOPS: Final = frozenset({None, "stop", "length", "toolUse", "error", "aborted"})
-
-
-@dataclass(frozen=True, slots=True)
-class LostRecord:
-    """A damaged record whose id and parentId could still be read."""
-
-    parent_id: str | None
-    line: int
-    offset: int
-    length: int
 
 
 class LineScanner:
@@ -90,6 +80,27 @@ class LineScanner:
         self._version_one: VersionOneIds | None = None
         self._version_one_ids: set[str] = set()
         self._odd_kinds: set[str] = set()
+
+    @classmethod
+    def resume(cls, state: ScanState) -> Self:
+        """One that goes on where another ended, collecting anew; see `begin_batch`."""
+        scanner = cls(verified=True)
+        scanner.header_record = state.header_record
+        scanner.header = read_header(codec.decode(state.header_record))
+        scanner.lines = state.lines
+        scanner.lost = state.lost
+        scanner._odd_kinds = state.odd_kinds
+        return scanner
+
+    def state(self) -> ScanState:
+        """What `resume` needs, for a file of the current version."""
+        return ScanState(
+            self.header_record,
+            self.lines,
+            self.warnings,
+            self.lost,
+            self._odd_kinds,
+        )
 
     @property
     def version(self) -> int:

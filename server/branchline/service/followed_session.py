@@ -18,11 +18,12 @@ from typing import Any, Final, TypeVar
 import anyio
 from anyio import to_thread
 
-from branchline.entries import Kind
 from branchline.errors import BranchlineError, FileChanged, StorageFailure
 from branchline.log.format import Header
+from branchline.log.saved_index import Reading
 from branchline.log.scan import VERIFIED_BYTES
-from branchline.log.session_file import Batch, SessionFile
+from branchline.log.session_file import SessionFile
+from branchline.log.session_reader import Batch
 from branchline.service.client import Client
 from branchline.service.foreign import ExternalBranch, branch_beside_leaf, goes_on_from_leaf
 from branchline.service.news import Origin, change_of
@@ -138,10 +139,8 @@ class FollowedSession(SessionView):
         """
         if batch is None:
             return
-        tree, ids = self.tree, batch.columns.ids
-        known = len(set(ids)) != len(ids) or any(tree.find(one) is not None for one in ids)
-        # A placeholder stands behind its children, and an index that grows takes parents first.
-        if known or Kind.PLACEHOLDER in batch.columns.kinds:
+        tree, columns = self.tree, batch.columns
+        if not tree.grows_by(columns):
             try:
                 await self._scan_again()
             except BranchlineError as error:
@@ -150,7 +149,7 @@ class FollowedSession(SessionView):
                 raise FileChanged(self.path, what) from error
             return
         previous_leaf_id = self.leaf_id
-        added = [tree.append_found(batch.columns, at) for at in range(len(ids))]
+        added = [tree.append_found(columns, at) for at in range(len(columns))]
         for ordinal in added:
             if goes_on_from_leaf(tree, ordinal):
                 tree.leaf = ordinal
@@ -175,30 +174,44 @@ class FollowedSession(SessionView):
         if kept is not None:
             self.tree.leaf = kept
 
-    async def verify(self, *, pause_seconds: float = _PAUSE_SECONDS) -> None:
-        """Parse every line of a large file and take over what that shows.
+    async def verify(self, *, pause_seconds: float = _PAUSE_SECONDS) -> Reading | None:
+        """Parse every line of a large file, and take over what that shows.
 
-        ``pause_seconds``: rest after each megabyte, so that requests go first.
+        ``pause_seconds``: rest after each megabyte, so that requests go first. Gives what was read,
+        of which an index can be saved; None if there was nothing left to verify.
         """
+        reading = None
         async with self._verifying:
             while self.file is not None and not self.file.verified:
-                await self._verify(self.file, pause_seconds)
+                reading = await self._read_again(self.file, pause_seconds)
+                if reading is not None:
+                    await self._take_over(self.file, reading)
+        return reading
 
-    async def _verify(self, file: SessionFile, pause_seconds: float) -> None:
+    async def read_again(self) -> Reading | None:
+        """All of the file read once more, for an index of it; None if it is another meanwhile."""
+        return None if self.file is None else await self._read_again(self.file, _PAUSE_SECONDS)
+
+    async def _read_again(self, file: SessionFile, pause_seconds: float) -> Reading | None:
+        """The file read from its beginning; None if it was read anew by somebody else meanwhile."""
+
         def pause() -> None:
             if self.gone:
                 raise FileChanged(self.path, "closed")
             time.sleep(pause_seconds)
 
         try:
-            scanner = await to_thread.run_sync(file.verify, pause, abandon_on_cancel=True)
+            return await to_thread.run_sync(file.verify, pause, abandon_on_cancel=True)
         except StorageFailure:
             if self.file is not file and not self.gone:
-                return  # it was read anew and closed meanwhile
+                return None
             raise
+
+    async def _take_over(self, file: SessionFile, reading: Reading) -> None:
         async with self._turn():
             if self.file is not file:
                 return
+            scanner = reading.scanner
             columns = scanner.columns
             count = len(columns)
             same = (

@@ -71,13 +71,13 @@ class Indexing:
     def __init__(
         self,
         database: Path,
-        locks: Path,
+        indexes: Path,
         on_described: Callable[[list[str]], Awaitable[object]],
     ) -> None:
         """Nothing runs before `run`. ``on_described``: told of files whose infos are known now."""
         self.clients: set[Client] = set()
         self.state = State()
-        self._command = [*COMMAND, str(database), str(locks)]
+        self._command = [*COMMAND, str(database), str(indexes)]
         self._on_described = on_described
         self._roots: dict[SessionsRoot, None] = {}
         self._files: dict[str, None] = {}

@@ -30,7 +30,7 @@ from branchline.errors import (
     ReadOnly,
     StorageFailure,
 )
-from branchline.folders import catalogue_file, locks_dir
+from branchline.folders import catalogue_file, indexes_dir, locks_dir
 from branchline.log.format import Header, new_id, now
 from branchline.log.info import SessionInfo
 from branchline.log.locations import (
@@ -40,6 +40,7 @@ from branchline.log.locations import (
     same_folder,
     session_files,
 )
+from branchline.log.saved_index import SavedIndexes
 from branchline.log.session_file import SessionFile
 from branchline.service.background import in_background
 from branchline.service.client import Client
@@ -60,9 +61,10 @@ class Registry:
 
     def __init__(self, environment: Mapping[str, str], tasks: TaskGroup) -> None:
         self._locks = locks_dir(environment)
+        self._indexes = SavedIndexes(indexes_dir(environment))
         self._tasks = tasks
         self._open: dict[Path, Session] = {}
-        self.listing = Listing(Database(catalogue_file(environment)), self._locks)
+        self.listing = Listing(Database(catalogue_file(environment)))
 
     async def find(self, client: Client, session: str) -> Session:
         """The session that a client names, opened if need be.
@@ -187,6 +189,7 @@ class Registry:
             return
         session.close()
         if reason is not None:
+            self._indexes.discard(session.path)  # it may be what was wrong
             reset = {"session": session.header.id, "path": str(session.path), "reason": reason}
             session.tell_all("session/reset", reset)
 
@@ -251,8 +254,8 @@ class Registry:
             return other
         self._open[path] = session
         self._let_go_idle()
-        if session.file is not None and not session.file.verified:
-            self._tasks.start_soon(in_background, self._verify, session)
+        if session.file is not None and (not session.file.verified or self._wants_index(session)):
+            self._tasks.start_soon(in_background, self._look_closely, session)
         return session
 
     def _load(self, client: Client, path: Path, named: str) -> Session:
@@ -270,18 +273,27 @@ class Registry:
         if status.st_size == 0:
             header = Header(id_in_name(path), CURRENT_VERSION, now(), str(client.home), None)
             return Session(path, header, None, self._locks, self.forget)
-        file = SessionFile(path, self._locks)
+        file = SessionFile(path, self._locks, indexes=self._indexes)
         return Session(path, file.header, file, self._locks, self.forget)
 
-    async def _verify(self, session: Session) -> None:
-        """Parse all of a large file once its first requests are answered."""
+    async def _look_closely(self, session: Session) -> None:
+        """Parse all of a large file once its first requests are answered, and save its index."""
         await anyio.sleep(_QUIET_SECONDS)
         try:
-            await session.verify()
+            reading = await session.verify()
+            if reading is None and self._wants_index(session):
+                reading = await session.read_again()
         except FileChanged as error:
             self.forget(session, error.what)
         except BranchlineError as error:
             _logger.warning("Verification of %s ended: %s", session.header.id, error.kind)
+        else:
+            if reading is not None:
+                await to_thread.run_sync(self._indexes.save, reading)
+
+    def _wants_index(self, session: Session) -> bool:
+        file = session.file
+        return file is not None and self._indexes.wanted(file.header, file.size, file.indexed)
 
     async def _path_of_id(self, client: Client, session_id: str) -> Path:
         for session in self._open.values():

@@ -7,7 +7,7 @@ from anyio.abc import TaskGroup
 
 from branchline.catalogue.database import Database
 from branchline.catalogue.search import Searcher
-from branchline.folders import catalogue_file, locks_dir
+from branchline.folders import catalogue_file, indexes_dir
 from branchline.service.auto_compaction import AutoCompaction
 from branchline.service.client import Client
 from branchline.service.indexing import Indexing
@@ -37,7 +37,7 @@ class Service:
         registry = Registry(environment, tasks)
         watcher = Watcher(registry, tasks, environment)
         catalogue = catalogue_file(environment)
-        indexing = Indexing(catalogue, locks_dir(environment), watcher.described)
+        indexing = Indexing(catalogue, indexes_dir(environment), watcher.described)
         tasks.start_soon(indexing.run)
         searcher = Searcher(Database(catalogue))
         return cls(registry, jobs, drafts, compactor, watcher, indexing, searcher)

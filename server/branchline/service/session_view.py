@@ -46,7 +46,7 @@ class SessionView:
     def _look_at(self, file: SessionFile | None) -> None:
         """Begin anew from a file that was just scanned, or from nothing."""
         self.file = file
-        self.tree = Tree(file.columns if file else Columns())
+        self.tree = file.tree if file else Tree(Columns())
         self.drawing = Drawing(self.tree, self)
         self._meter = Meter(self.tree, self)
         self._states: dict[tuple[int, int, int], dict[int, Any]] = {}
