@@ -211,7 +211,7 @@ def test_shells_get_a_completion_script(run: Run, shell: str) -> None:
 def test_every_command_has_help_with_its_options(run: Run) -> None:
     listed = run("--help").stdout
     commands = listed.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
-    assert len(commands) == 25
+    assert len(commands) == 26
     assert "Exit codes" in listed
     for line in commands:
         assert "--help" in run(line.split()[0], "--help").stdout
