@@ -34,11 +34,6 @@ def cache_dir(environment: Mapping[str, str]) -> Path:
     return _base(environment, "XDG_CACHE_HOME", "~/.cache") / "branchline"
 
 
-def catalogue_file(environment: Mapping[str, str]) -> Path:
-    """The database of the catalogue. It need not exist."""
-    return cache_dir(environment) / "catalogue.db"
-
-
 def indexes_dir(environment: Mapping[str, str]) -> Path:
     """The folder of the saved indexes of large sessions. It may be deleted at any time."""
     return cache_dir(environment) / "index"

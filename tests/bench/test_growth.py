@@ -14,6 +14,8 @@ from typing import NamedTuple
 import anyio
 import pytest
 
+from branchline.catalogue.database import Database
+from branchline.catalogue.indexing import Indexer
 from branchline.log.session_file import SessionFile
 from branchline.service.actions import append
 from branchline.service.client import Client, Silence
@@ -124,6 +126,19 @@ def test_a_first_window_of_rows_grows_no_faster_than_the_file(files: Files) -> N
         file, tree = load(path)
         leaf = tree.id_of(tree.leaf)
         return lambda: Drawing(tree, file).window(View(), {}, around=leaf, limit=200)
+
+    assert growth(files, prepare) < LINEAR
+
+
+def test_indexing_for_searches_grows_no_faster_than_the_file(files: Files, tmp_path: Path) -> None:
+    def prepare(path: Path) -> Callable[[], object]:
+        database = Database(tmp_path / path.stem)
+
+        def index() -> None:
+            database.discard()
+            Indexer(database, None).take_in_files([str(path)])
+
+        return index
 
     assert growth(files, prepare) < LINEAR
 

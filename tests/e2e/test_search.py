@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from branchline.catalogue.database import Database
 from branchline.demo.client import Client, DaemonError
 from tests.e2e.conftest import StartDaemon
 from tests.e2e.talk import said, write_session
@@ -60,7 +61,7 @@ def found(client: Client, query: str, **params: Any) -> list[str]:
 
 
 def catalogue(tmp_path: Path) -> Path:
-    return tmp_path / "home" / "cache" / "branchline" / "catalogue.db"
+    return Database(tmp_path / "home" / "cache" / "branchline").path
 
 
 def test_a_hit_names_its_session_and_entry(client: Client, sessions: Path) -> None:

@@ -16,7 +16,7 @@ class Catalogue:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.database = Database(folder / "cache" / "catalogue.db")
+        self.database = Database(folder / "cache")
         self.searcher = Searcher(self.database)
 
     def indexer(self, **callbacks: Any) -> Indexer:

@@ -283,6 +283,19 @@ def test_when_most_of_it_is_waste_it_is_begun_anew(
     assert catalogue.found("words3") == ["s3 3"]
 
 
+def test_databases_of_other_versions_go_when_nobody_uses_them(catalogue: Catalogue) -> None:
+    folder = catalogue.database.path.parent
+    old, used = folder / "catalogue-0.db", folder / "catalogue-99.db"
+    for path in (old, used, Path(f"{old}-wal")):
+        path.touch()
+    os.utime(old, (0, 0))
+    catalogue.database.delete_old_versions()
+    assert sorted(path.name for path in folder.glob("catalogue-*.db*")) == sorted(
+        {used.name} | {path.name for path in folder.glob(f"{catalogue.database.path.name}*")}
+    )
+    assert catalogue.found("first") == ["one.jsonl a"]
+
+
 def test_it_is_for_the_owner_s_eyes_only(catalogue: Catalogue) -> None:
     path = catalogue.database.path
     assert path.stat().st_mode & 0o777 == 0o600
@@ -301,7 +314,7 @@ def test_a_list_takes_from_the_catalogue_what_it_need_not_read(
     catalogue.take_in()
     paths = sorted(map(str, catalogue.folder.glob("*.jsonl")))
     monkeypatch.setattr("branchline.catalogue.listing.read_info", None)
-    infos = Listing(Database(catalogue.database.path)).infos(paths)
+    infos = Listing(Database(catalogue.database.path.parent)).infos(paths)
     assert [info["path"] for info in infos] == paths
     assert {info["entryCount"] for info in infos} == {1}
 

@@ -30,7 +30,7 @@ LATER = "2026-05-06T07:08:09.123Z"
 
 
 def listing_of(folder: Path) -> Listing:
-    return Listing(Database(folder / "cache" / "catalogue.db"))
+    return Listing(Database(folder / "cache"))
 
 
 def info_of(path: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ one, and what the index has under the old one is passed over until the database 
 
 import os
 import sqlite3
+import time
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -29,6 +30,9 @@ ENTRY_BITS: Final = 24
 MOST_ENTRIES: Final = 1 << ENTRY_BITS
 """Entries of one session that can be searched."""
 
+LOCK: Final = ".lock"
+"""Ending of the file that whoever writes to the database holds."""
+_UNUSED_SECONDS: Final = 30 * 86_400.0
 _LITTLE: Final = 100_000
 """Entries that are gone, but not worth to begin the database anew."""
 _KEYS_A_SECOND: Final = 64
@@ -121,9 +125,9 @@ class SessionRow:
 class Database:
     """A connection to the catalogue, opened when first used. One thread at a time has it."""
 
-    def __init__(self, path: Path) -> None:
-        """``path`` need not exist. Nothing is opened yet."""
-        self.path = path
+    def __init__(self, folder: Path) -> None:
+        """``folder`` need not exist. Nothing is opened yet."""
+        self.path = folder / f"catalogue-{VERSION}.db"
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
         self._turn = RLock()
@@ -157,8 +161,15 @@ class Database:
         """Delete the database. Whoever else has it open notices and opens the next one."""
         with self._turn:
             self.close()
-            for ending in ("", "-wal", "-shm"):
-                Path(f"{self.path}{ending}").unlink(missing_ok=True)
+            _delete(self.path)
+
+    def delete_old_versions(self) -> None:
+        """Delete the databases of other versions that nobody has used for long."""
+        for path in self.path.parent.glob("catalogue-*.db"):
+            with suppress(OSError):
+                if path != self.path and time.time() - path.stat().st_mtime > _UNUSED_SECONDS:
+                    _delete(path)
+                    path.with_suffix(LOCK).unlink(missing_ok=True)
 
     def check(self) -> None:
         """Read all of it; raise `CatalogueDamaged` if it is. Takes seconds for a large one."""
@@ -227,6 +238,11 @@ def reading(connection: sqlite3.Connection) -> Iterator[None]:
     finally:
         with suppress(sqlite3.Error):
             connection.execute("commit")
+
+
+def _delete(database: Path) -> None:
+    for ending in ("", "-wal", "-shm"):
+        Path(f"{database}{ending}").unlink(missing_ok=True)
 
 
 def _may_be_sound(error: sqlite3.OperationalError) -> bool:

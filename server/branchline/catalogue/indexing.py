@@ -16,6 +16,7 @@ from typing import Final
 
 from branchline.catalogue.database import (
     ENTRY_BITS,
+    LOCK,
     MOST_ENTRIES,
     Database,
     SessionRow,
@@ -291,7 +292,7 @@ class IndexingLock:
     """Held by the one process that writes to the catalogue. Free at once when its holder dies."""
 
     def __init__(self, database: Path) -> None:
-        self._path = database.with_suffix(".lock")
+        self._path = database.with_suffix(LOCK)
 
     @contextmanager
     def held(self) -> Iterator[None]:

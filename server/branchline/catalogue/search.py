@@ -46,7 +46,7 @@ _HALF_LIFE_DAYS: Final = 60.0
 _DAY_MS: Final = 86_400_000
 _MEANT_LENGTH: Final = 1000
 """Bytes of a record from which on it counts less the longer it is."""
-_WEIGHTS: Final = {
+_WEIGHTS: Final[dict[int, float]] = {
     Kind.LABEL: 4.0,
     Kind.SESSION_INFO: 4.0,
     Kind.USER: 3.0,
@@ -244,7 +244,7 @@ def _ranked(matches: list[_Match], per_session: int | None) -> list[_Match]:
 
     def score(match: _Match) -> float:
         age = (newest - (match.sent_ms or 0)) / _DAY_MS
-        weight = _WEIGHTS.get(Kind(match.kind), 1.0)
+        weight = _WEIGHTS.get(match.kind, 1.0)
         return weight * math.exp2(-age / _HALF_LIFE_DAYS) / math.log2(_MEANT_LENGTH + match.length)
 
     ranked = sorted(matches, key=score, reverse=True)

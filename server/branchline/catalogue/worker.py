@@ -29,7 +29,7 @@ from branchline.settings import SessionsRoot
 _REPORT_SECONDS: Final = 0.25
 _NICE: Final = 19
 COMMAND: Final = (sys.executable, "-P", "-m", "branchline.catalogue.worker")
-"""How it is started; the database and the folder of the saved indexes follow."""
+"""How it is started; the folders of the catalogue and of the saved indexes follow."""
 
 
 class _Requests:
@@ -127,6 +127,7 @@ class _Worker:
         if self._checked:
             return
         self._checked = True
+        self._database.delete_old_versions()
         try:
             self._database.check()
         except CatalogueDamaged:
@@ -171,10 +172,10 @@ def from_text(sent: str) -> str:
 
 
 def main() -> None:
-    """Run: ``python -m branchline.catalogue.worker DATABASE INDEXES``."""
+    """Run: ``python -m branchline.catalogue.worker CATALOGUE INDEXES``."""
     os.nice(_NICE)
-    database, indexes = map(Path, sys.argv[1:3])
-    _Worker(Database(database), SavedIndexes(indexes)).run()
+    catalogue, indexes = map(Path, sys.argv[1:3])
+    _Worker(Database(catalogue), SavedIndexes(indexes)).run()
 
 
 if __name__ == "__main__":

@@ -29,7 +29,8 @@ _IDLE_SECONDS: Final = 60.0
 _REST_SECONDS: Final = 60.0
 """How long it is left alone after it failed."""
 _QUIET_SECONDS: Final = 2.0
-"""How long a folder waits that nobody searches: a program that starts has other things to do."""
+"""How long what nobody waits for is left: it comes in bursts, and a program that starts has other
+things to do."""
 _TELL_SECONDS: Final = 0.5
 _LONGEST_REPORT: Final = 64 * 1024 * 1024
 _VARIABLES: Final = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "HOME", "TMPDIR")
@@ -70,14 +71,17 @@ class Indexing:
 
     def __init__(
         self,
-        database: Path,
+        catalogue: Path,
         indexes: Path,
         on_described: Callable[[list[str]], Awaitable[object]],
     ) -> None:
-        """Nothing runs before `run`. ``on_described``: told of files whose infos are known now."""
+        """Nothing runs before `run`. ``catalogue`` and ``indexes`` are folders.
+
+        ``on_described`` is told of files whose infos are known now.
+        """
         self.clients: set[Client] = set()
         self.state = State()
-        self._command = [*COMMAND, str(database), str(indexes)]
+        self._command = [*COMMAND, str(catalogue), str(indexes)]
         self._on_described = on_described
         self._roots: dict[SessionsRoot, None] = {}
         self._files: dict[str, None] = {}
@@ -103,6 +107,11 @@ class Indexing:
         """Have them looked at again when somebody wants them: the catalogue was begun anew."""
         self._known.clear()
 
+    def notice(self, paths: Iterable[str]) -> None:
+        """Have files looked at that were changed, a little later: most are changed again soon."""
+        self._files |= dict.fromkeys(paths)
+        self._asked.set()
+
     async def want_files(self, paths: Iterable[str], seconds: float | None) -> bool:
         """Have files looked at before all else; give whether it is done.
 
@@ -122,8 +131,7 @@ class Indexing:
         """Have a process whenever there is something to do, until cancelled."""
         while True:
             await self._asked.wait()
-            with anyio.move_on_after(_QUIET_SECONDS):
-                await self._is_urgent.wait()
+            await self._quiet()
             self._advanced = False
             self._failed = not await in_background(self._work) or self._failed
             if self._finished < self._sent:  # it was killed, or cannot work: do it again
@@ -156,6 +164,7 @@ class Indexing:
         while True:
             with anyio.move_on_after(_IDLE_SECONDS) as idle:
                 await self._asked.wait()
+                await self._quiet()
             if not idle.cancelled_caught:
                 self._asked, self._is_urgent = anyio.Event(), anyio.Event()
                 self._sent += 1
@@ -172,6 +181,11 @@ class Indexing:
             elif self._finished == self._sent:
                 await process.stdin.aclose()
                 return
+
+    async def _quiet(self) -> None:
+        """Wait for more to do, unless somebody waits for it."""
+        with anyio.move_on_after(_QUIET_SECONDS):
+            await self._is_urgent.wait()
 
     async def _hear(self, process: Process) -> None:
         """Take in what the process reports, to its end."""

@@ -30,7 +30,7 @@ from branchline.errors import (
     ReadOnly,
     StorageFailure,
 )
-from branchline.folders import catalogue_file, indexes_dir, locks_dir
+from branchline.folders import cache_dir, indexes_dir, locks_dir
 from branchline.log.format import Header, new_id, now
 from branchline.log.info import SessionInfo
 from branchline.log.locations import (
@@ -64,7 +64,7 @@ class Registry:
         self._indexes = SavedIndexes(indexes_dir(environment))
         self._tasks = tasks
         self._open: dict[Path, Session] = {}
-        self.listing = Listing(Database(catalogue_file(environment)))
+        self.listing = Listing(Database(cache_dir(environment)))
 
     async def find(self, client: Client, session: str) -> Session:
         """The session that a client names, opened if need be.

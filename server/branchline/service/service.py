@@ -7,7 +7,7 @@ from anyio.abc import TaskGroup
 
 from branchline.catalogue.database import Database
 from branchline.catalogue.search import Searcher
-from branchline.folders import catalogue_file, indexes_dir
+from branchline.folders import cache_dir, indexes_dir
 from branchline.service.auto_compaction import AutoCompaction
 from branchline.service.client import Client
 from branchline.service.indexing import Indexing
@@ -35,11 +35,15 @@ class Service:
         jobs, drafts = Jobs(), Drafts()
         compactor = AutoCompaction(jobs, drafts, tasks)
         registry = Registry(environment, tasks)
-        watcher = Watcher(registry, tasks, environment)
-        catalogue = catalogue_file(environment)
-        indexing = Indexing(catalogue, indexes_dir(environment), watcher.described)
+        catalogue = Database(cache_dir(environment))
+
+        async def described(paths: list[str]) -> None:
+            await watcher.described(paths)
+
+        indexing = Indexing(cache_dir(environment), indexes_dir(environment), described)
+        watcher = Watcher(registry, tasks, environment, indexing.notice)
         tasks.start_soon(indexing.run)
-        searcher = Searcher(Database(catalogue))
+        searcher = Searcher(catalogue)
         return cls(registry, jobs, drafts, compactor, watcher, indexing, searcher)
 
     def leave(self, client: Client) -> None:

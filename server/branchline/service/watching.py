@@ -8,7 +8,7 @@ at as well, and told of in ``session/listChanged``.
 import logging
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Final
@@ -44,14 +44,19 @@ class Watcher:
     """Follows the files of a daemon's clients."""
 
     def __init__(
-        self, registry: Registry, tasks: TaskGroup, environment: Mapping[str, str]
+        self,
+        registry: Registry,
+        tasks: TaskGroup,
+        environment: Mapping[str, str],
+        on_changed: Callable[[list[str]], object],
     ) -> None:
+        """Nothing is looked at before `run`. ``on_changed`` is told of files in session folders."""
         self._registry = registry
         self._tasks = tasks
         self._environment = environment
         self._looking: set[Session] = set()
         self._unreadable: WeakSet[Session] = WeakSet()
-        self._lists = _Lists(registry)
+        self._lists = _Lists(registry, on_changed)
         self._folders: set[Path] = set()
         self._round = anyio.CancelScope()
 
@@ -125,8 +130,9 @@ class _Lists:
         clients: those that are told of changes.
     """
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, on_changed: Callable[[list[str]], object]) -> None:
         self.clients: set[Client] = set()
+        self._on_changed = on_changed
         self._registry = registry
         self._known: dict[SessionsRoot, _States] = {}
         self._looked = 0.0
@@ -178,6 +184,8 @@ class _Lists:
             before = self._known.get(root)
             self._known[root] = states
             if before is not None and before != states:
+                changed = before.items() ^ states.items()
+                self._on_changed(sorted({path for path, _ in changed}))
                 news[root] = await self._news(before, states)
         for client in list(self.clients):
             told: dict[str, list[Any]] = {"created": [], "changed": [], "deleted": []}
