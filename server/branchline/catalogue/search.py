@@ -110,13 +110,6 @@ class _Match:
     length: int
     kind: int
     sent_ms: int | None
-    checksum: int
-
-    def verify(self) -> None:
-        """Raise `sqlite3.DatabaseError` if it is damaged."""
-        values = (self.place, self.entry_id, self.offset, self.length, self.kind, self.sent_ms)
-        if checksum_of(values) != self.checksum:
-            raise DatabaseError("an entry is damaged")
 
     @property
     def key(self) -> int:
@@ -155,7 +148,6 @@ class Searcher:
             hits: list[Hit] = []
             while at < len(ranked) and len(hits) < limit:
                 match = ranked[at]
-                match.verify()
                 hit = _hit(match, infos[match.key], query)
                 if hit is not None:
                     hits.append(hit)
@@ -224,9 +216,9 @@ def _newest(
             next_bound = place
             break
     rows = connection.execute(_MATCHES, (codec.encode(places),)).fetchall()
-    if len(rows) != len(places):
-        raise DatabaseError("an entry is missing")
-    found = (_Match(*row) for row in rows)
+    if len(rows) != len(places) or any(checksum_of(row[:-1]) != row[-1] for row in rows):
+        raise DatabaseError("an entry is missing or damaged")
+    found = (_Match(*row[:-1]) for row in rows)
     return [match for match in found if _is_of_its_time(match, query)], next_bound
 
 
