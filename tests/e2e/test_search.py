@@ -18,13 +18,6 @@ LARGE = 20_000
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def sessions(agent_dir: Path, project: Path) -> Path:
     """Two sessions of the project and one of another folder."""
     folder = agent_dir / "sessions" / "--project--"
