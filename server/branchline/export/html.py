@@ -288,7 +288,7 @@ def _folded(name: str, text: str) -> str:
 
 def _image(block: Entry) -> str:
     note = escape(image_note(block))
-    if block.get("mimeType") in _IMAGE_TYPES and is_image(block):
+    if is_image(block) and block["mimeType"] in _IMAGE_TYPES:
         source = f"data:{block['mimeType']};base64,{block['data']}"
         return f'<img loading="lazy" decoding="async" alt="Image, {note}" src="{source}">'
     return f'<p class="hint">Image, not shown: {note}</p>'
