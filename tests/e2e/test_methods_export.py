@@ -237,15 +237,19 @@ def test_others_append_while_an_export_is_made(
         daemon.initialize()
         daemon.ask("session/open", session)
         daemon.send(request("session/export", params, "export"))
-        appended = daemon.ask("session/append", {**session, "entries": [said("later on")]})
-        assert not path.exists()  # it was answered first
-        assert strict(appended)["result"]["entries"]
+        for number in range(3):
+            entries = {"entries": [said(f"later on {number}")]}
+            assert "result" in strict(daemon.ask("session/append", {**session, **entries}))
+        label = {"targetId": "m2999", "label": "labelled later"}
+        assert "result" in strict(daemon.ask("session/label", {**session, **label}))
+        assert not path.exists()  # they were answered first
         while (answer := strict(daemon.receive())).get("id") != "export":
             pass
     assert answer["result"]["path"] == str(path)
     page = path.read_text(encoding="utf-8")
     assert "number 2999" in page
     assert "later on" not in page
+    assert "labelled later" not in page
 
 
 def test_a_cancelled_export_leaves_nothing(

@@ -110,7 +110,9 @@ class Asker:
         for method in ("branches", "stats", "check"):
             self.ok(method, path)
         for form in ("html", "markdown", "jsonl"):
-            self.ok("export", path, format=form, branches="all", mask=True)
+            target = path.with_name(f"exported.{form}")
+            self.ok("export", path, format=form, branches="all", mask=True, path=str(target))
+            target.unlink()
         self.ok("list", scope="all")
         return opened
 

@@ -158,6 +158,13 @@ def test_a_lost_escape_hides_no_other_text() -> None:
     assert mask_of(["\x1b]0;", KEYS[0], "\x07"]).counts == [{"kind": "key", "count": 1}]
 
 
+def test_what_was_found_once_is_replaced_wherever_its_characters_stand() -> None:
+    key, word = KEYS[0], "swordfish"
+    mask = mask_of(f"use {key} and PASSWORD={word}")
+    assert mask.text(f"glued{key}glued") == "glued[key 1]glued"
+    assert mask.text(f"{word}, {word}es") == f"[key 2], {word}es"  # a word may be part of others
+
+
 def test_names_and_values_are_seen_together() -> None:
     value = {"env": {"DB_PASSWORD": "hunter22"}, "said": "hunter22 it was"}
     assert mask_of(value).value(value) == {

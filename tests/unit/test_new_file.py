@@ -44,7 +44,9 @@ def test_what_is_not_finished_is_gone(tmp_path: Path) -> None:
 def test_what_is_there_stays(tmp_path: Path) -> None:
     path = tmp_path / "theirs"
     path.write_text("theirs")
-    error = refusal(path)
+    with pytest.raises(StorageFailure) as refused:
+        NewFile(path)  # at once, not when all is written
+    error = refused.value
     assert error.data == {"kind": "storage", "path": str(path), "errno": "EEXIST"}
     assert path.read_text() == "theirs"
     assert os.listdir(tmp_path) == ["theirs"]

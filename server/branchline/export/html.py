@@ -62,7 +62,7 @@ def html_pieces(conversation: Conversation, contexts: Mapping[int, str]) -> Iter
     yield middle.replace("<!--ABOUT-->", _about(conversation, about))
     entries = _Entries(conversation)
     for step in reading_order(conversation.tree):
-        yield entries.article(step)
+        yield from entries.article(step)
     yield bottom.replace("<!--VERSION-->", escape(__version__)).replace("<!--SCRIPT-->", script)
 
 
@@ -106,38 +106,33 @@ class _Entries:
         self._tree = conversation.tree
         self._calls: dict[str, Entry] = {}
 
-    def article(self, step: Step) -> str:
+    def article(self, step: Step) -> Iterator[str]:
         """One entry, and before it what there is to say of its branch."""
         ordinal, tree = step.ordinal, self._tree
         kind = tree.kinds[ordinal]
         entry: Entry = {} if kind == Kind.PLACEHOLDER else self._conversation.entry(ordinal)
-        place = anchor(tree.ids[ordinal])
         label = tree.labels.get(ordinal)
         classes = ["entry", class_of(kind)]
         classes += ["labelled"] if label else []
         classes += ["failed"] if failed(entry, kind) else []
         classes += ["away"] if step.depth else []
+        place = anchor(tree.ids[ordinal])
+        yield f'{self._turn(step)}<article class="{" ".join(classes)}" id="{place}"'
         if kind in NOTES:
             text = escape(one_line(describe(entry, kind)))
-            body = f'<p class="note" dir="auto">{text}</p>'
-            return (
-                self._turn(step)
-                + f'<article class="{" ".join(classes)}" id="{place}">{body}</article>\n'
-            )
-        flag = (
-            f'<span class="flag" dir="auto">{escape(one_line(label.text))}</span>' if label else ""
-        )
+            yield f'><p class="note" dir="auto">{text}</p></article>\n'
+            return
+        said = escape(one_line(label.text)) if label else ""
+        flag = f'<span class="flag" dir="auto">{said}</span>' if label else ""
         time = moment(entry.get("timestamp"))
         stamp = f'<time datetime="{time.replace(" ", "T")}Z">{time}</time>' if time else ""
-        head = (
-            f"<header><h2>{escape(role_name(entry, kind))}</h2>{_made_by(entry)}{flag}{stamp}"
+        yield (
+            f' tabindex="-1"><header><h2>{escape(role_name(entry, kind))}</h2>'
+            f"{_made_by(entry)}{flag}{stamp}"
             f'<a class="link" href="#{place}" aria-label="Link to this entry">#</a></header>'
         )
-        body = "".join(self._body(entry, kind))
-        return (
-            f'{self._turn(step)}<article class="{" ".join(classes)}" id="{place}" tabindex="-1">'
-            f"{head}{body}</article>\n"
-        )
+        yield from self._body(entry, kind)
+        yield "</article>\n"
 
     def _turn(self, step: Step) -> str:
         """The line that says that another branch begins, or that one goes on."""
@@ -293,7 +288,7 @@ def _folded(name: str, text: str) -> str:
 
 def _image(block: Entry) -> str:
     note = escape(image_note(block))
-    if block.get("mimeType") in _IMAGE_TYPES and is_image(block):
+    if is_image(block) and block["mimeType"] in _IMAGE_TYPES:
         source = f"data:{block['mimeType']};base64,{block['data']}"
         return f'<img loading="lazy" decoding="async" alt="Image, {note}" src="{source}">'
     return f'<p class="hint">Image, not shown: {note}</p>'

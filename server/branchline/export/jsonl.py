@@ -30,10 +30,8 @@ def session_lines(source: Source, mask: Mask | None) -> Iterator[bytes]:
         ordinal = next(places, NONE)
         if mask is None:
             yield line
-        elif ordinal != NONE and source.tree.kinds[ordinal] == Kind.PLACEHOLDER:
-            yield record_line(mask.value(_placeholder(source.tree, ordinal)))
         else:
-            yield record_line(mask.value(_decoded(source, ordinal, line)))
+            yield record_line(mask.value(_decoded(source.tree, ordinal, line)))
 
 
 def branch_lines(
@@ -78,21 +76,16 @@ def _labels_on(tree: Tree, path: Sequence[int]) -> dict[int, str | None]:
     return labels
 
 
-def _decoded(source: Source, ordinal: int, line: bytes) -> object:
-    """The record of a line, which a file opened the fast way may not hold after all."""
+def _decoded(tree: Tree, ordinal: int, line: bytes) -> object:
+    """The record of a line; of a damaged one, which nobody can look into, what keeps the chain."""
     try:
         return codec.decode(line)
     except codec.DecodeError:
-        return _placeholder(source.tree, ordinal)
-
-
-def _placeholder(tree: Tree, ordinal: int) -> dict[str, object]:
-    """What stands for a damaged record, whose bytes nobody can look into; it keeps the chain."""
-    return {
-        "type": "custom",
-        "customType": DAMAGED_RECORD,
-        "data": {"note": "This record was damaged, and was left out with what it may hold."},
-        "id": tree.ids[ordinal],
-        "parentId": tree.id_of(tree.parents[ordinal]),
-        "timestamp": now(),
-    }
+        return {
+            "type": "custom",
+            "customType": DAMAGED_RECORD,
+            "data": {"note": "This record was damaged, and was left out with what it may hold."},
+            "id": tree.ids[ordinal],
+            "parentId": tree.id_of(tree.parents[ordinal]),
+            "timestamp": now(),
+        }

@@ -20,7 +20,7 @@ from branchline.entries import (
 from branchline.export.conversation import Conversation
 from branchline.export.mask import hidden_text
 from branchline.export.order import NOTES, Step, reading_order
-from branchline.export.rich_text import is_plain
+from branchline.export.rich_text import LONGEST, is_plain
 from branchline.export.summary import Overview, overview
 from branchline.export.text import (
     arguments_of,
@@ -36,6 +36,7 @@ from branchline.tree.chat import fenced
 from branchline.tree.index import NONE
 from branchline.tree.preview import SHORT_UNITS, describe, failed, main_argument, one_line
 
+_BLANK: Final = re.compile("^> $", re.MULTILINE)
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
@@ -187,12 +188,14 @@ def _said(text: str) -> str:
     text = readable(text).strip("\n")
     if not text.strip():
         return ""
-    quote = _quoted(text)
-    return quote if is_plain(quote) else _quoted(fenced(text))
+    if len(text) <= LONGEST and is_plain(quote := _quoted(text)):
+        return quote
+    return _quoted(fenced(text))
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
+    # No list of lines: a text may have a million of them.
+    return _BLANK.sub(">", "> " + text.replace("\n", "\n> "))
 
 
 def _code(text: str) -> str:

@@ -31,10 +31,9 @@ def rendered(text: str) -> str:
 def is_plain(text: str) -> bool:
     """Whether Markdown holds nothing that a page made of it would fetch, run or hide.
 
-    That is HTML, pictures, and links to anything but http, https and mailto.
+    That is HTML, pictures, and links to anything but http, https and mailto. Not for texts longer
+    than `LONGEST`.
     """
-    if len(text) > LONGEST:
-        return False
     if not _NEEDS_LOOK.search(text):
         return True
     pending: list[Token] = list(_checker().parse(text))

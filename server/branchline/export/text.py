@@ -7,11 +7,13 @@ from urllib.parse import quote
 from branchline import codec
 from branchline.entries import Entry, Kind, message_of, summary_of
 from branchline.tree.chat import BRANCH_INTRODUCTION
+from branchline.tree.preview import one_line
 
 # Colours and cursor moves, titles and links: they say nothing to a reader of a page.
 _ESCAPES: Final = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]{0,4000}(?:\x07|\x1b\\\\)|\x1b[@-Z\\\\^_]"
 )
+_LONGEST_ROLE: Final = 40
 _BIDI: Final = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _INVISIBLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 
@@ -99,4 +101,4 @@ def role_name(entry: Entry, kind: int) -> str:
         Kind.PLACEHOLDER: "Damaged record",
     }
     other = message_of(entry).get("role") or entry.get("type")
-    return names.get(Kind(kind)) or text_or(other, "Unknown").splitlines()[0][:40]
+    return names.get(Kind(kind)) or one_line(text_or(other), _LONGEST_ROLE) or "Unknown"
