@@ -13,6 +13,7 @@ import {
   type ToHost,
   type ToPage,
 } from "../shared/messages";
+import { crop, plainText } from "../shared/format";
 import type { EntryId } from "../shared/protocol";
 import type { Conversation, Conversations, News } from "./conversation";
 import { DaemonGone, type Daemon } from "./daemon";
@@ -148,7 +149,16 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
     webview.html = panelHtml(webview, this.context.extensionUri);
     const follow = (conversation: Conversation): void => {
       panel.conversation = conversation;
-      subscriptions.push(conversation.onNews((news) => this.pass(panel, conversation, news)));
+      const setTitle = (): void => {
+        webviewPanel.title = crop(plainText(conversation.title), 40);
+      };
+      setTitle();
+      subscriptions.push(
+        conversation.onNews((news) => {
+          setTitle();
+          this.pass(panel, conversation, news);
+        }),
+      );
       this.viewState(panel);
       begin();
     };

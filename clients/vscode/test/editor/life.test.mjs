@@ -105,6 +105,7 @@ step("a session is renamed from its menu", async () => {
   });
   await editor.fill("Second name");
   await editor.sessions.filter({ hasText: "Second name" }).first().waitFor();
+  await editor.tabs.filter({ hasText: "Second name" }).first().waitFor();
   assert.equal(entries(file).at(-1).name, "Second name");
 });
 
