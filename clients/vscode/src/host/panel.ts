@@ -6,6 +6,7 @@
  */
 
 import * as vscode from "vscode";
+import { crop, plainText } from "../shared/format";
 import {
   readToHost,
   type Bar,
@@ -13,7 +14,6 @@ import {
   type ToHost,
   type ToPage,
 } from "../shared/messages";
-import { crop, plainText } from "../shared/format";
 import type { EntryId } from "../shared/protocol";
 import type { Conversation, Conversations, News } from "./conversation";
 import { DaemonGone, type Daemon } from "./daemon";
