@@ -157,6 +157,7 @@ step("a program that does not start, and one that is too old, are told apart in 
   await editor.screenshot("life-old");
   setProgram();
   await editor.sessions.filter({ hasText: "Second name" }).first().waitFor();
+  assert.equal(await editor.notification("couldn't create connection").count(), 0, "it is said once, in our words");
   await until("the panel is back", async () => (await editor.panel.locator(".bar.notice").count()) === 0);
 });
 
