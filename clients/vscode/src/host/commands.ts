@@ -1,7 +1,7 @@
 /** The one table of commands: what each does, and which conversation and entry it is about. */
 
 import { randomUUID } from "node:crypto";
-import { cp, mkdir } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as vscode from "vscode";
 import { messageMarkdown } from "../shared/entryMarkdown";
@@ -230,8 +230,11 @@ export function commandTable(parts: Parts): Record<string, Handler> {
   const openDemo = async (): Promise<void> => {
     const source = join(context.extensionPath, "dist", "demo-session.jsonl");
     const target = join(context.globalStorageUri.fsPath, "demo", randomUUID(), "demo-session.jsonl");
-    await mkdir(dirname(target), { recursive: true });
-    await cp(source, target);
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    // Its folder is one that there is: Pi and the panel would complain of another.
+    const [header = "", ...entries] = (await readFile(source, "utf8")).split("\n");
+    const here = { ...(JSON.parse(header) as object), cwd: dirname(target) };
+    await writeFile(target, [JSON.stringify(here), ...entries].join("\n"), { mode: 0o600 });
     await openPanel(target);
   };
 

@@ -163,7 +163,7 @@ export class DaemonClient implements Daemon, vscode.Disposable {
     offered: { model: string; maxInputTokens: number } | null,
     generation: number,
   ): LanguageClient {
-    const client = new LanguageClient(
+    const client = new QuietClient(
       "branchline",
       "Branchline",
       { command, args: ["connect"] },
@@ -281,6 +281,13 @@ export class DaemonClient implements Daemon, vscode.Disposable {
   dispose(): void {
     void this.stop();
     this.stateEmitter.dispose();
+  }
+}
+
+/** Its own notifications are only logged: what is wrong and what can be done is said in our words. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
   }
 }
 

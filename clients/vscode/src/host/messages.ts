@@ -126,11 +126,29 @@ export class Messages {
     });
   }
 
+  /** Pi takes a text to begin with: whether it may go without its images. */
+  private async asText(draft: Message, text: string): Promise<boolean> {
+    if (draft.images.length === 0) return true;
+    const { t } = vscode.l10n;
+    if (text === "") {
+      void vscode.window.showInformationMessage(t("Write something first."));
+      return false;
+    }
+    const send = t("Send Only the Text");
+    const chosen = await vscode.window.showWarningMessage(
+      t("Pi takes only the text of this message, not its images."),
+      { modal: true },
+      send,
+    );
+    return chosen === send;
+  }
+
   /** Start Pi on the session with this message. */
   async runInPi(document: vscode.TextDocument): Promise<void> {
     await this.send(document, async (conversation, draft, text) => {
       const pi = await findPi();
-      if (pi === null || !(await this.atItsPlace(conversation, draft))) return;
+      if (pi === null || !(await this.asText(draft, text))) return;
+      if (!(await this.atItsPlace(conversation, draft))) return;
       showFirst(conversation, startPi(pi, draft.session, conversation.info.cwd, text));
       await this.drafts.close(document.uri);
     });

@@ -6,6 +6,7 @@
  */
 
 import * as vscode from "vscode";
+import { crop, plainText } from "../shared/format";
 import {
   readToHost,
   type Bar,
@@ -146,7 +147,16 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
     webview.html = panelHtml(webview, this.context.extensionUri);
     const follow = (conversation: Conversation): void => {
       panel.conversation = conversation;
-      subscriptions.push(conversation.onNews((news) => this.pass(panel, conversation, news)));
+      const setTitle = (): void => {
+        webviewPanel.title = crop(plainText(conversation.title), 40);
+      };
+      setTitle();
+      subscriptions.push(
+        conversation.onNews((news) => {
+          setTitle();
+          this.pass(panel, conversation, news);
+        }),
+      );
       this.viewState(panel);
       begin();
     };

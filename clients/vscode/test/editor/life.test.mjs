@@ -1,6 +1,6 @@
 // How sessions begin and end, what other programs do, reloads, and a daemon that is not there.
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, readdirSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { after, before } from "node:test";
 import { startEditor, until } from "./lib/editor.mjs";
 import { story } from "./lib/steps.mjs";
@@ -105,6 +105,7 @@ step("a session is renamed from its menu", async () => {
   });
   await editor.fill("Second name");
   await editor.sessions.filter({ hasText: "Second name" }).first().waitFor();
+  await editor.tabs.filter({ hasText: "Second name" }).first().waitFor();
   assert.equal(entries(file).at(-1).name, "Second name");
 });
 
@@ -129,4 +130,43 @@ step("a session is moved to the trash after a question", async () => {
   await editor.page.locator(".monaco-dialog-box button, .monaco-dialog-box .monaco-button").filter({ hasText: "Move to Trash" }).click();
   await editor.sessions.filter({ hasText: "from outside" }).first().waitFor({ state: "detached" });
   assert.ok(!existsSync(world.path("agent/sessions/--project--/other.jsonl")));
+});
+
+/** Have another program be the daemon's. */
+function setProgram(name, source) {
+  const program = world.path(name);
+  if (source !== undefined) writeFileSync(program, source, { mode: 0o755 });
+  writeFileSync(world.path("data/Machine/settings.json"), JSON.stringify({ "branchline.command": source === undefined ? "" : program }));
+}
+/** A daemon of an early version: it answers, and can do nothing that is needed. */
+const EARLY = `#!${process.execPath}
+process.stdin.on("data", (data) => {
+  const { id } = JSON.parse(/\\{.*/s.exec(String(data))[0]);
+  const body = JSON.stringify({ jsonrpc: "2.0", id, result: { capabilities: { experimental: { branchline: { protocolVersion: 0, methods: [] } } } } });
+  process.stdout.write("Content-Length: " + body.length + "\\r\\n\\r\\n" + body);
+});
+`;
+
+step("a program that does not start, and one that is too old, are told apart in the view", async () => {
+  setProgram("broken", "#!/bin/sh\nexit 1\n");
+  await welcome("Branchline did not start").waitFor();
+  await editor.page.locator(".welcome-view-content .monaco-button").filter({ hasText: "Start Again" }).waitFor();
+  await editor.screenshot("life-failed");
+  setProgram("early", EARLY);
+  await welcome("too old").waitFor();
+  await editor.screenshot("life-old");
+  setProgram();
+  await editor.sessions.filter({ hasText: "Second name" }).first().waitFor();
+  assert.equal(await editor.notification("couldn't create connection").count(), 0, "it is said once, in our words");
+  await until("the panel is back", async () => (await editor.panel.locator(".bar.notice").count()) === 0);
+});
+
+step("where nothing was said yet, the view of all folders says so", async () => {
+  for (const name of sessionFiles()) rmSync(world.path("agent/sessions", name));
+  await editor.command("View: Close All Editors");
+  await welcome("no conversations of this workspace").waitFor();
+  await editor.page.locator(".welcome-view-content .monaco-button").filter({ hasText: "Show All Folders" }).click();
+  await welcome("There are no conversations yet").waitFor();
+  await editor.page.locator(".welcome-view-content .monaco-button").filter({ hasText: "Open the Demo" }).click();
+  await until("the demo is there", async () => (await editor.leaf.innerText()).includes("Done. The batch"));
 });

@@ -1,6 +1,6 @@
 // What goes wrong, and what is shown of an entry beyond its text, in a real VS Code.
 import assert from "node:assert/strict";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { after, before } from "node:test";
 import { startEditor, until } from "./lib/editor.mjs";
 import { modelServer } from "./lib/model.mjs";
@@ -28,6 +28,9 @@ const edit = (id, path, oldText, newText) => ({ type: "toolCall", id, name: "edi
 const result = (toolCallId) => ({ toolCallId, toolName: "edit", isError: false });
 
 before(async () => {
+  writeFileSync(world.path("home/.profile"), `export PATH='${world.path("bin")}':"$PATH"\n`);
+  mkdirSync(world.path("bin"));
+  writeFileSync(world.path("bin/pi"), "#!/bin/sh\n", { mode: 0o755 });
   demo = world.demo();
   newer = world.session("newer", [header(4, "d1"), message("n1", null, "user", "from the future"), message("n2", "n1", "user", "and on")]);
   pictures = world.session("pictures", [
@@ -210,6 +213,10 @@ step("a message with an image keeps it when it is edited and asked again", async
   await press("Control+End");
   await editor.page.keyboard.type(" Look closely.");
   await editor.screenshot("trouble-image-draft");
+  await editor.codeLens("Run in Pi").click();
+  await editor.dialog("not its images", "Cancel");
+  assert.equal(await editor.page.locator(".terminal-wrapper").count(), 0, "Pi is not started without a yes");
+  await editor.codeLens("Ask").waitFor();
   const before = model.requests.length;
   model.says(["A grey square."]);
   await editor.codeLens("Ask").click();

@@ -188,9 +188,10 @@ export class Editor {
     await until("the palette opens", async () => {
       await this.page.keyboard.press("F1");
       await input.waitFor({ state: "visible", timeout: 1500 });
+      // One that is just going away takes nothing.
+      await input.fill(text, { timeout: 1500 });
       return true;
     });
-    await input.fill(text);
   }
 
   /** Choose an item of the quick pick that is open. */
