@@ -14,6 +14,9 @@ import { Writing } from "./writing";
 /** How long the place has to stand before it is kept, in milliseconds: not at each step of scrolling. */
 const KEEP_AFTER = 200;
 
+/** The moment after the first rows were painted, among the page's performance marks. */
+const FIRST_ROWS = "branchline: first rows";
+
 export class Page {
   private readonly tree: Tree;
   private readonly head: Head;
@@ -70,9 +73,14 @@ export class Page {
     this.help.addEventListener("close", () => this.tree.scroller.focus());
     root.replaceChildren(
       this.head.element,
-      this.bars,
-      element("main", "body", {}, this.tree.scroller, this.strip.element, this.empty),
-      this.writing.element,
+      element(
+        "main",
+        "main",
+        {},
+        this.bars,
+        element("div", "body", {}, this.tree.scroller, this.strip.element, this.empty),
+        this.writing.element,
+      ),
       this.said,
       this.help,
     );
@@ -166,6 +174,7 @@ export class Page {
 
   private treeChanged(): void {
     if (!this.tree.loaded) return;
+    if (this.overviewAsk === 0) requestAnimationFrame(() => setTimeout(() => performance.mark(FIRST_ROWS)));
     const { view, total, leafRow } = this.tree;
     this.head.showView(view.filter, view.query, total, this.tree.leafPlace);
     this.empty.hidden = total > 0;

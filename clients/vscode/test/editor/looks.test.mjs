@@ -50,7 +50,7 @@ before(async () => {
   model = await modelServer();
   editor = await startEditor(world, {
     name: "looks",
-    settings: { "breadcrumbs.enabled": false },
+    settings: { "breadcrumbs.enabled": false, "branchline.compaction.keepRecentTokens": 500 },
     machine: {
       "branchline.prompt.baseUrl": model.baseUrl,
       "branchline.prompt.model": "scripted",
