@@ -14,6 +14,11 @@ import { Writing } from "./writing";
 /** How long the place has to stand before it is kept, in milliseconds: not at each step of scrolling. */
 const KEEP_AFTER = 200;
 
+/** How many announcements stay in the page. */
+const MOST_SAID = 3;
+/** The moment after the first rows were painted, among the page's performance marks. */
+const FIRST_ROWS = "branchline: first rows";
+
 export class Page {
   private readonly tree: Tree;
   private readonly head: Head;
@@ -22,7 +27,7 @@ export class Page {
   private readonly help: HTMLDialogElement;
   private readonly empty = element("p", "empty");
   private readonly bars = element("div", "bars");
-  private readonly said = element("div", "said", { role: "status", "aria-live": "polite" });
+  private readonly said = element("div", "said", { role: "status", "aria-live": "polite", "aria-atomic": "false" });
   private bar: Bar | null = null;
   private bracketTitle = "";
   private usage: Usage;
@@ -70,9 +75,14 @@ export class Page {
     this.help.addEventListener("close", () => this.tree.scroller.focus());
     root.replaceChildren(
       this.head.element,
-      this.bars,
-      element("main", "body", {}, this.tree.scroller, this.strip.element, this.empty),
-      this.writing.element,
+      element(
+        "main",
+        "main",
+        {},
+        this.bars,
+        element("div", "body", {}, this.tree.scroller, this.strip.element, this.empty),
+        this.writing.element,
+      ),
       this.said,
       this.help,
     );
@@ -157,15 +167,17 @@ export class Page {
     this.post({ type: "command", command, id });
   }
 
-  /** Have it read out, when what is read now is over; the same again too. */
+  /** Have it read out when what is read now is over. The last few stay, so that none takes another's place. */
   private say(text: string): void {
-    this.said.textContent = this.said.textContent === text ? `${text}\u00a0` : text;
+    this.said.append(element("div", "", {}, text));
+    while (this.said.childElementCount > MOST_SAID) this.said.firstElementChild?.remove();
   }
 
   // --- the tree's news -----------------------------------------------------------------------------
 
   private treeChanged(): void {
     if (!this.tree.loaded) return;
+    if (this.overviewAsk === 0) requestAnimationFrame(() => setTimeout(() => performance.mark(FIRST_ROWS)));
     const { view, total, leafRow } = this.tree;
     this.head.showView(view.filter, view.query, total, this.tree.leafPlace);
     this.empty.hidden = total > 0;

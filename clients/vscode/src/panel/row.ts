@@ -1,6 +1,6 @@
 /** One row as an element. Knows nothing of scrolling or of the host. */
 
-import { plainText, shortAge, shortCount } from "../shared/format";
+import { isRightToLeft, plainText, shortAge, shortCount } from "../shared/format";
 import { laneList, pieces, sign, type Surroundings } from "../shared/lanes";
 import type { Words } from "../shared/messages";
 import type { Row } from "../shared/protocol";
@@ -78,8 +78,10 @@ export function hoverText(row: Row, words: Words): string {
   return [plainText(row.text), label, tokens, when].filter((line) => line !== "").join("\n");
 }
 
+const direction = (text: string): Record<string, string> => (isRightToLeft(text) ? { dir: "rtl" } : {});
+
 export function drawRow(row: Row, facts: RowFacts, words: Words): HTMLElement {
-  const text = element("span", "text", { dir: "auto" });
+  const text = element("span", "text", direction(row.text));
   for (const piece of pieces(row)) {
     text.append(piece.hit ? element("mark", "", {}, piece.text) : piece.text);
   }
@@ -116,12 +118,12 @@ export function drawRow(row: Row, facts: RowFacts, words: Words): HTMLElement {
     text,
     said === "" ? null : element("span", "ending", {}, said),
     unseen(state(row, words)),
-    row.label === null ? null : element("span", "label", { dir: "auto" }, `⚑${plainText(row.label)}${labelAge}`),
+    row.label === null ? null : element("span", "label", direction(row.label), `⚑${plainText(row.label)}${labelAge}`),
     row.isLeaf ? element("span", "here", {}, `◀ ${words.here}`) : null,
     element("span", "tokens", {}, shortCount(tokens)),
     element("span", "age", {}, age),
   );
   if (folds) made.setAttribute("aria-expanded", String(!row.folded));
-  made.style.transform = `translateY(${facts.index * ROW_HEIGHT}px)`;
+  made.style.top = `${facts.index * ROW_HEIGHT}px`;
   return made;
 }

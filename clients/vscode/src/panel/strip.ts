@@ -60,12 +60,12 @@ export class Strip {
     if (this.overview === null) return;
     const { hits, total } = this.overview;
     let { first, end } = onScreen;
+    const all = first === 0 && end >= (hits.length > 0 ? hits.length : total);
     if (hits.length > 0) {
       const seen = hits.slice(first, end);
       first = seen.reduce((least, row) => Math.min(least, row), total);
       end = seen.reduce((most, row) => Math.max(most, row + 1), 0);
     }
-    const all = first === 0 && end >= total;
     this.view.hidden = all || end <= first;
     this.view.style.top = `${(100 * first) / Math.max(1, total)}%`;
     this.view.style.height = `${(100 * (end - first)) / Math.max(1, total)}%`;

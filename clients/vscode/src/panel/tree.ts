@@ -47,7 +47,9 @@ export class Tree {
   private drawScheduled = false;
   private bracketed: ReadonlySet<EntryId> = new Set();
   private leafId: EntryId | null = null;
+  /** Of the scroller. Kept, for asking the page lays it out each time. */
   private height = 0;
+  private top = 0;
   leafRow: number | null = null;
   loaded = false;
 
@@ -84,9 +86,9 @@ export class Tree {
 
   /** What is to be kept over a reload of the page. */
   get kept(): TreeState {
-    const first = Math.floor(this.scroller.scrollTop / ROW_HEIGHT);
+    const first = Math.floor(this.top / ROW_HEIGHT);
     const row = this.pages.at(first);
-    const at = first * ROW_HEIGHT - this.scroller.scrollTop;
+    const at = first * ROW_HEIGHT - this.top;
     return row === undefined ? this.state : { ...this.state, top: { id: row.id, at } };
   }
 
@@ -100,9 +102,8 @@ export class Tree {
 
   /** The rows on screen. */
   get onScreen(): Span {
-    const { scrollTop } = this.scroller;
-    const end = Math.min(this.total, Math.ceil((scrollTop + this.height) / ROW_HEIGHT));
-    return { first: Math.min(end, Math.floor(scrollTop / ROW_HEIGHT)), end };
+    const end = Math.min(this.total, Math.ceil((this.top + this.height) / ROW_HEIGHT));
+    return { first: Math.min(end, Math.floor(this.top / ROW_HEIGHT)), end };
   }
 
   /** Whether the leaf's row is on screen. */
@@ -170,17 +171,14 @@ export class Tree {
 
   /** The row whose place on screen is to stay: the focused one if it is in sight, else the first. */
   private anchor(): Anchor | null {
-    const { scrollTop } = this.scroller;
-    const top = this.focus === null ? -1 : this.focus.index * ROW_HEIGHT - scrollTop;
+    const top = this.focus === null ? -1 : this.focus.index * ROW_HEIGHT - this.top;
     const row = this.focused;
     if (row !== null && top > -ROW_HEIGHT && top < this.height) {
       return { id: row.id, at: top, focus: true };
     }
-    const first = Math.ceil(scrollTop / ROW_HEIGHT);
+    const first = Math.ceil(this.top / ROW_HEIGHT);
     const seen = this.pages.at(first);
-    if (seen !== undefined) {
-      return { id: seen.id, at: first * ROW_HEIGHT - scrollTop, focus: false };
-    }
+    if (seen !== undefined) return { id: seen.id, at: first * ROW_HEIGHT - this.top, focus: false };
     return this.state.focusedId === null
       ? null
       : { id: this.state.focusedId, at: null, focus: true };
@@ -334,8 +332,7 @@ export class Tree {
     if (this.total === 0) return;
     const wanted = Math.min(this.total - 1, Math.max(0, index));
     this.select(this.at(wanted));
-    const { scrollTop } = this.scroller;
-    this.scroller.scrollTop = scrollTo(wanted, scrollTop, this.height, ROW_HEIGHT, centre);
+    this.scroller.scrollTop = scrollTo(wanted, this.scroller.scrollTop, this.height, ROW_HEIGHT, centre);
     this.draw();
     this.host.changed();
   }
@@ -384,7 +381,8 @@ export class Tree {
   }
 
   private draw(): void {
-    const span = shown(this.scroller.scrollTop, this.height, ROW_HEIGHT, this.total);
+    this.top = this.scroller.scrollTop;
+    const span = shown(this.top, this.height, ROW_HEIGHT, this.total);
     const { focus, bracketed } = this;
     const { labelTimes } = this.state;
     this.canvas.draw(this.pages, span, { focus, bracketed, labelTimes, now: this.now() });

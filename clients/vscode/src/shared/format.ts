@@ -37,6 +37,12 @@ export function plainText(text: string): string {
     .replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}]/gu, "");
 }
 
+/** Whether a text is written from right to left, as its first letter says. */
+export function isRightToLeft(text: string): boolean {
+  const letter = /\p{L}/u.exec(text)?.[0] ?? "";
+  return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u.test(letter);
+}
+
 const KEY_NAMES: Record<string, string> = {
   up: "↑",
   down: "↓",

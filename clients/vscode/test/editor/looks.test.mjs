@@ -50,7 +50,7 @@ before(async () => {
   model = await modelServer();
   editor = await startEditor(world, {
     name: "looks",
-    settings: { "breadcrumbs.enabled": false },
+    settings: { "breadcrumbs.enabled": false, "branchline.compaction.keepRecentTokens": 500 },
     machine: {
       "branchline.prompt.baseUrl": model.baseUrl,
       "branchline.prompt.model": "scripted",
@@ -164,10 +164,10 @@ for (const theme of [THEMES[0], THEMES[3]]) {
     await assertLaidOut(editor);
     await assertAccessible(editor);
     await editor.screenshot(`looks-${theme.replace(/ /g, "-").toLowerCase()}-answer`);
-    assert.match(await editor.panel.locator(".said").innerText(), /The model is answering/);
+    assert.match(await editor.panel.locator(".said").textContent(), /The model is answering/);
     release();
     await until("it is over", async () => !(await editor.panel.locator(".writing").isVisible()));
-    assert.match(await editor.panel.locator(".said").innerText(), /long enough to wrap|Nothing is being written/);
+    assert.match(await editor.panel.locator(".said").textContent(), /Nothing is being written/);
     assert.ok(entries(file).length > before);
     await codeLens("Ask").waitFor({ state: "detached" });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { crop, plainText, prettyKey, shortAge, shortCount } from "../../src/shared/format";
+import { crop, isRightToLeft, plainText, prettyKey, shortAge, shortCount } from "../../src/shared/format";
 import { lanes, pieces, sign, surroundings } from "../../src/shared/lanes";
 import { readToHost } from "../../src/shared/messages";
 import { PAGE, Pages, scrollTo, shown } from "../../src/shared/windowing";
@@ -32,6 +32,15 @@ describe("texts", () => {
     expect(plainText("a\u202eb\u0007c\u200d\u001b[31md\ne\u2028f")).toBe("abc\u200d[31md e f");
     expect(plainText("lone \ud800 end")).toBe("lone \ufffd end");
   });
+
+  it.each([
+    ["latin, then \u05d0", false],
+    ["12. \u0633\u0624\u0627\u0644 latin", true],
+    ["\u05ea\u05e9", true],
+    ["\u65e5\u672c", false],
+    ["12", false],
+    ["", false],
+  ])("%s is from right to left: %s", (text, rtl) => expect(isRightToLeft(text)).toBe(rtl));
 
   it.each([
     ["ctrl+left", "Ctrl+←"],
