@@ -73,6 +73,7 @@ local function set_window_options(win)
     list = false,
     cursorline = true,
     conceallevel = 0,
+    winhighlight = 'Folded:Normal', -- a closed fold is a row like any other
     winbar = "%{%v:lua.require'branchline.tree'.winbar()%}",
   })
 end
