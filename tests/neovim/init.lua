@@ -7,7 +7,7 @@ vim.o.writebackup = false
 
 -- No test passes in which the plugin calls what is deprecated.
 local deprecate = vim.deprecate
-vim.deprecate = function(name, ...)
+vim.deprecate = function(name, ...) -- luacheck: ignore 122
   if debug.traceback():find('clients/neovim/lua', 1, true) then
     error(name .. ' is deprecated')
   end
