@@ -157,6 +157,7 @@ def test_an_answer_is_cancelled_by_one_press(
         asking.keys("a")
         asking.sees(":w sends")
         asking.keys(f"iTell me {turn}.<Esc>:w<CR>")
+        asking.sees(f"● Tell me {turn}.", "◀ here")
         asking.sees("… waiting for the answer")
         asking.command("messages clear")
         asking.lua(work)
