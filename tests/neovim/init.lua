@@ -4,3 +4,12 @@ vim.o.swapfile = false
 vim.o.shada = ''
 vim.o.more = false
 vim.o.writebackup = false
+
+-- No test passes in which the plugin calls what is deprecated.
+local deprecate = vim.deprecate
+vim.deprecate = function(name, ...) -- luacheck: ignore 122
+  if debug.traceback():find('clients/neovim/lua', 1, true) then
+    error(name .. ' is deprecated')
+  end
+  return deprecate(name, ...)
+end

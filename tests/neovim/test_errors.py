@@ -47,9 +47,11 @@ SHOWN: dict[BranchlineError, str] = {
     FileChanged(FILE, "truncated"): "Open it again with :Branchline tree",
     ReadOnly(FILE, "newer version"): "F copies the branch into a session of your own",
     StorageFailure(FILE, "append to", OSError(28, "No space left")): "Make room, then try again",
-    Busy({"id": "j", "kind": "prompt"}): "<C-c> ends what is being written",
-    NothingToCompact(100, 20_000): "The newest 20k tokens stay as they are",
-    NothingToUndo(): "Branchline: ",
+    Busy({"id": "j", "kind": "prompt"}): "Something else is being written here; <C-c> ends it.",
+    NothingToCompact(
+        100, 20_000
+    ): "Nothing to compact: the newest 20k tokens stay, and there are 100.",
+    NothingToUndo("a", 30): "Nothing to undo: 30 messages came since the last move.",
     CancelledByClient(): "Branchline: ",
     messages.ParseError("The body is no JSON"): "Please report this",
     messages.InvalidRequest("It is no request"): "Please report this",
@@ -226,7 +228,7 @@ def test_while_an_answer_is_written_a_summary_is_refused(
     editor.is_complete()
     editor.goto("Try pandas first")
     editor.keys("S")
-    editor.says("<C-c> ends what is being written.")
+    editor.says("Something else is being written here; <C-c> ends it.")
     editor.keys("<C-c>")
     editor.says("Cancelled")
     assert "branch_summary" not in types_of(demo)

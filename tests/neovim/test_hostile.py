@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.talk import write_session
+from tests.neovim.conftest import StartEditor
 from tests.neovim.editor import Editor, until
 from tests.unit.session_files import assistant, user
 
@@ -66,6 +67,27 @@ def test_hostile_text_is_only_text(editor: Editor, hostile: Path, project: Path)
             assert not any(ord(c) < 32 and c != "\t" for c in line), repr(line)
         editor.keys("<C-w>k")
     assert editor.request("nvim_get_option_value", "foldmethod", {}) == "expr"
+
+
+@pytest.mark.parametrize("columns", [20, 80])
+def test_hostile_text_and_bytes_that_are_no_text_in_any_width(
+    start: StartEditor, hostile: Path, columns: int
+) -> None:
+    record = {**user("last", "i", "bytes BYTES end"), "label": "x"}
+    line = json.dumps(record).encode().replace(b"BYTES", b"\xff\xfe\x80\xc3") + b"\n"
+    with hostile.open("ab") as file:
+        file.write(line)
+    editor = start(columns=columns, lines=24)
+    editor.command(f"Branchline tree {hostile}")
+    editor.is_complete()
+    assert len(editor.buffer()) == 19
+    assert editor.buffer()[-1].startswith("● bytes \ufffd")
+    editor.keys("ggK")
+    until(lambda: editor.call("winnr", "$") == 2)
+    for line_of_screen in editor.screen():
+        assert editor.call("strdisplaywidth", line_of_screen) <= columns
+        assert not any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 for c in line_of_screen)
+    assert "Error" not in editor.messages()
 
 
 def test_damaged_and_odd_files_open(editor: Editor, sessions: Path) -> None:

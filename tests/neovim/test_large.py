@@ -49,6 +49,22 @@ def test_ten_thousand_entries(
     assert editor.lua("return _G.trees") == 1, "what goes on from the leaf is asked for alone"
 
 
+def test_an_impatient_user_gets_the_whole_tree_all_the_same(
+    editor: Editor, sessions: Path, project: Path, daemon: SharedDaemon
+) -> None:
+    path = write_large_session(sessions, project)
+    warm(daemon, path)
+    editor.command(f"Branchline tree {path}")
+    until(lambda: len(editor.buffer()) > 1)
+    for _ in range(60):
+        editor.keys("<C-c>j")
+    editor.is_complete()
+    assert len(editor.buffer()) == 9_997
+    assert "Error" not in editor.messages()
+    editor.goes_on()
+    editor.sees("200 branches")
+
+
 def test_search_goes_from_hit_to_hit_through_more_rows_than_a_buffer_holds(
     editor: Editor, sessions: Path, project: Path, daemon: SharedDaemon
 ) -> None:

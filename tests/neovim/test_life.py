@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from tests.e2e.shared import SharedDaemon
-from tests.neovim.editor import Editor, until
+from tests.neovim.editor import Editor, entries_of, until
 
 STARTS = 6
 
@@ -77,6 +77,24 @@ def test_what_is_asked_before_the_daemon_is_ready_waits(
     until(lambda: editor.lua("return _G.answer ~= nil"))
     assert editor.lua("return _G.answer") == editor.leaf()
     assert editor.messages() == ""
+
+
+def test_a_summary_that_the_daemon_has_forgotten_is_stored_all_the_same(
+    editor: Editor, demo: Path, daemon: SharedDaemon
+) -> None:
+    editor.tree()
+    editor.goto("Try pandas first")
+    editor.keys("S")
+    until(lambda: any("## Goal" in line for line in editor.buffer()))
+    editor.keys("GoMy own words.<Esc>")
+    first = daemon.pid()
+    daemon.kill()
+    until(lambda: (found := daemon.status()) is not None and found["pid"] != first)
+    until(lambda: editor.state() == "ready")
+    editor.keys(":w<CR>")
+    editor.sees("⇄", "◀ here")
+    (summary,) = (e for e in entries_of(demo)[59:] if e["type"] == "branch_summary")
+    assert "My own words." in summary["summary"].splitlines()
 
 
 def test_what_is_asked_while_the_daemon_is_away_waits_too(

@@ -201,7 +201,7 @@ def test_nothing_to_undo_is_said(editor: Editor, demo: Path, daemon: SharedDaemo
     daemon.command("append", str(demo), "-m", "on we go")
     editor.sees("on we go", "◀ here")
     editor.keys("u")
-    editor.says("Branchline: ")
+    editor.says("Nothing to undo: 31 messages came since the last move.")
     assert types_of(demo) == ["message"]
 
 
@@ -232,7 +232,7 @@ def test_compaction(start: StartEditor, demo: Path) -> None:
 def test_nothing_to_compact_is_said(editor: Editor, demo: Path) -> None:
     editor.tree()
     editor.keys("c")
-    editor.says("The newest 20k tokens stay as they are")
+    editor.says("Nothing to compact: the newest 20k tokens stay")
 
 
 def test_labels_names_and_forks(editor: Editor, demo: Path, sessions: Path) -> None:

@@ -1,4 +1,5 @@
--- Defines the command and the <Plug> maps, and nothing else: all the rest is loaded when it is used.
+-- Defines the command, the <Plug> maps and what :edit and sessions of Vim's need, and nothing else:
+-- all the rest is loaded when it is used.
 if vim.g.loaded_branchline then
   return
 end
@@ -17,6 +18,25 @@ end, {
   desc = 'The conversation tree of this folder',
   complete = function(lead, line)
     return require('branchline.command').complete(lead, line)
+  end,
+})
+
+local group = vim.api.nvim_create_augroup('branchline', {})
+vim.api.nvim_create_autocmd('BufReadCmd', {
+  group = group,
+  pattern = 'branchline://tree/*',
+  callback = function(event)
+    require('branchline.restore').restore(event.buf)
+  end,
+})
+vim.api.nvim_create_autocmd('SessionLoadPost', {
+  group = group,
+  callback = function()
+    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+      if vim.startswith(vim.api.nvim_buf_get_name(buf), 'branchline://tree/') then
+        require('branchline.restore').restore(buf)
+      end
+    end
   end,
 })
 

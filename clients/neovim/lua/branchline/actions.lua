@@ -299,15 +299,15 @@ end
 
 ---@param tree branchline.Tree
 function M.close(tree)
-  if #vim.api.nvim_list_wins() > 1 then
-    vim.cmd.close()
+  if pcall(vim.cmd.close) then
+    return
+  end
+  -- The last window: another buffer takes its place.
+  local other = vim.fn.bufnr('#')
+  if other > 0 and other ~= tree.buf and vim.api.nvim_buf_is_valid(other) then
+    vim.api.nvim_set_current_buf(other)
   else
-    local other = vim.fn.bufnr('#')
-    if other > 0 and other ~= tree.buf and vim.api.nvim_buf_is_valid(other) then
-      vim.api.nvim_set_current_buf(other)
-    else
-      vim.cmd.enew()
-    end
+    vim.cmd.enew()
   end
 end
 

@@ -21,6 +21,7 @@ local OLD_S = 30 * 86400
 ---@field store? fun(draft: branchline.Draft, content: string)
 ---@field rewrite? fun(draft: branchline.Draft)
 ---@field discarded? fun()
+---@field anew? boolean whether a text that was kept is about to be replaced
 
 ---@class branchline.Draft: branchline.DraftSpec
 ---@field buf integer
@@ -183,7 +184,7 @@ function M.open(spec)
   draft:show()
   vim.bo[buf].filetype = 'markdown'
   require('branchline.keys').map(spec.kind, buf)
-  if kept then
+  if kept and not spec.anew then
     notify.info('This is the text that was kept' .. (spec.rewrite and '; gR has it written anew' or ''))
   end
   return draft

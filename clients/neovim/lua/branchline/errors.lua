@@ -11,7 +11,8 @@ local function number(value)
 end
 
 --- What to do about it, by kind; the daemon's own sentence stands before it. Empty: that says all.
----@type table<string, fun(facts: table): string>
+--- With true, the sentence says all by itself: lines of messages are short.
+---@type table<string, fun(facts: table): string, boolean?>
 M.ADVICE = {
   parseError = function()
     return 'Please report this.'
@@ -44,7 +45,7 @@ M.ADVICE = {
     return facts.field and ('Field: ' .. tostring(facts.field)) or ''
   end,
   leafChanged = function()
-    return 'Somebody else went on meanwhile. Nothing was written; look, and try again.'
+    return 'Somebody else went on meanwhile: nothing was written. Look, and try again.', true
   end,
   fileChanged = function()
     return 'Open it again with :Branchline tree.'
@@ -53,19 +54,14 @@ M.ADVICE = {
     return 'F copies the branch into a session of your own.'
   end,
   busy = function()
-    return '<C-c> ends what is being written.'
+    return 'Something else is being written here; <C-c> ends it.', true
   end,
   storage = function(facts)
     return facts.errno == 'ENOSPC' and 'Make room, then try again.' or ''
   end,
   nothingToCompact = function(facts)
-    if facts.tokens and facts.keepRecentTokens then
-      return ('The newest %s tokens stay as they are, and there are %s.'):format(
-        number(facts.keepRecentTokens),
-        number(facts.tokens)
-      )
-    end
-    return ''
+    local kept, all = number(facts.keepRecentTokens), number(facts.tokens)
+    return ('Nothing to compact: the newest %s tokens stay, and there are %s.'):format(kept, all), true
   end,
   summaryFailed = function(facts)
     return (facts.retryable and 'It may work later. ' or '')
@@ -82,8 +78,13 @@ M.ADVICE = {
     end
     return 'Your text is kept. :help branchline-model says how to set a model.'
   end,
-  nothingToUndo = function()
-    return ''
+  nothingToUndo = function(facts)
+    local since = tonumber(facts.messagesSince) or 0
+    if since == 0 then
+      return 'Nothing to undo: the leaf was never moved.', true
+    end
+    local messages = require('branchline.text').plural(since, 'message')
+    return ('Nothing to undo: %s came since the last move.'):format(messages), true
   end,
 }
 
@@ -95,8 +96,13 @@ function M.explain(problem)
   local facts = type(problem.data) == 'table' and problem.data or {}
   local advice = M.ADVICE[facts.kind]
   local message = problem.message or 'The daemon gave no reason'
-  local more = advice and advice(facts) or ''
-  if more ~= '' then
+  local more, alone = '', nil
+  if advice then
+    more, alone = advice(facts)
+  end
+  if alone then
+    message = more
+  elseif more ~= '' then
     message = ('%s. %s'):format(message:gsub('%s+$', ''):gsub('%.$', ''), more)
   end
   local quiet = facts.kind == 'cancelled'

@@ -115,7 +115,7 @@ function M.status()
   local parts =
     { text.crop(session:title(), 30), ('%d%%'):format(session.usage.tokens * 100 / session.usage.contextWindow) }
   if session.job then
-    parts[#parts + 1] = require('branchline.tree').job_text(session.job)
+    parts[#parts + 1] = require('branchline.winbar').job_text(session.job)
   elseif session.connection.state ~= 'ready' then
     parts[#parts + 1] = 'no daemon'
   end

@@ -22,6 +22,16 @@ function M.session_line(session)
   return ('%4s  %s  (%s)'):format(age, text.crop(title, 60), where)
 end
 
+--- Neovim's own list has no room for more than the width of the screen.
+---@param format fun(item: table): string
+---@return fun(item: table): string
+local function fitting(format)
+  return function(item)
+    local line = format(item)
+    return M.is_stock() and text.crop(line, vim.o.columns - 6) or line
+  end
+end
+
 ---@param connection branchline.Connection
 ---@param which string
 local function preview_session(connection, which)
@@ -74,7 +84,7 @@ function M.sessions(all, command)
       vim.ui.select(answer.sessions, {
         prompt = 'Session',
         kind = 'branchline.session',
-        format_item = M.session_line,
+        format_item = fitting(M.session_line),
         preview_item = function(session)
           return preview_session(connection, session.path)
         end,
@@ -122,7 +132,7 @@ function M.entries(session)
     vim.ui.select(answer.rows, {
       prompt = 'Entry',
       kind = 'branchline.entry',
-      format_item = M.entry_line,
+      format_item = fitting(M.entry_line),
       preview_item = function(row)
         return preview_entry(session, row.id)
       end,

@@ -235,6 +235,7 @@ local function window(session)
     vim.api.nvim_buf_delete(state.buf, { force = true })
   end
   local buf = M.buffer()
+  vim.api.nvim_buf_set_name(buf, 'branchline://entry')
   local wide = vim.api.nvim_win_get_width(0) >= 140
   local win = vim.api.nvim_open_win(buf, false, { split = wide and 'right' or 'below' })
   require('branchline.window').set(win, {

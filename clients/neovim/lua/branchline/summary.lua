@@ -88,10 +88,30 @@ local function write(spec, draft, options)
   end)
 end
 
+--- Store it. A daemon that has begun anew knows the draft no more: then the text alone is stored.
+---@param spec branchline.SummarySpec
+---@param draft branchline.Draft
+---@param content string
+local function store(spec, draft, content)
+  draft:set_busy('being stored')
+  spec.session:change(spec.method, spec.store(draft.id, content), function(problem, answer)
+    draft:set_busy(nil)
+    if draft.id and errors.is(problem, 'invalidParams') then
+      draft.id = nil
+      return store(spec, draft, content)
+    elseif problem then
+      return notify.problem(problem)
+    end
+    draft:finish()
+    spec.stored(answer)
+  end)
+end
+
 --- The draft of a summary; shown as it is if there is one already.
 ---@param spec branchline.SummarySpec
+---@param anew? boolean whether it will be written anew at once
 ---@return branchline.Draft
-local function open(spec)
+local function open(spec, anew)
   local draft
   draft = require('branchline.draft').open({
     kind = 'draft',
@@ -99,16 +119,9 @@ local function open(spec)
     title = spec.title,
     session = spec.session,
     lines = { '' },
+    anew = anew,
     send = function(_, content)
-      draft:set_busy('being stored')
-      spec.session:change(spec.method, spec.store(draft.id, content), function(problem, answer)
-        draft:set_busy(nil)
-        if problem then
-          return notify.problem(problem)
-        end
-        draft:finish()
-        spec.stored(answer)
-      end)
+      store(spec, draft, content)
     end,
     rewrite = function()
       vim.ui.input({ prompt = 'Focus (may be empty): ' }, function(focus)
@@ -138,7 +151,7 @@ function M.write(spec, options)
   end
   local host = options.summarizer ~= 'offline' and spec.host or nil
   require('branchline.trust').ask(host, function()
-    write(spec, open(spec), options)
+    write(spec, open(spec, true), options)
   end)
 end
 

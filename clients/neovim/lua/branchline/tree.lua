@@ -3,7 +3,6 @@
 local M = {}
 
 local rows = require('branchline.rows')
-local text = require('branchline.text')
 
 ---@class (partial) branchline.Tree
 ---@field buf integer
@@ -74,20 +73,21 @@ local function set_window_options(win)
     list = false,
     cursorline = true,
     conceallevel = 0,
+    winhighlight = 'Folded:Normal', -- a closed fold is a row like any other
     winbar = "%{%v:lua.require'branchline.tree'.winbar()%}",
   })
 end
 
 --- Show the tree of a session, in a window that a command makes.
 ---@param session branchline.Session
----@param options? {filter?: string, query?: string, command?: string}
+---@param options? {filter?: string, query?: string, command?: string, here?: boolean} here: in this very window
 ---@return branchline.Tree
 function M.show(session, options)
   options = options or {}
   local config = require('branchline.config').get()
   local tree = M.of(session)
   if tree then
-    local win = vim.fn.win_findbuf(tree.buf)[1]
+    local win = not options.here and vim.fn.win_findbuf(tree.buf)[1]
     if win then
       vim.api.nvim_set_current_win(win)
     else
@@ -123,7 +123,7 @@ function M.show(session, options)
   vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].modifiable = false
   vim.bo[buf].undolevels = -1
-  pcall(vim.api.nvim_buf_set_name, buf, 'branchline://tree/' .. session.id:gsub('[^%w._-]', '_'))
+  tree:name()
   vim.bo[buf].buftype = 'nofile'
   vim.bo[buf].swapfile = false
   M.place(buf, options.command or config.open)
@@ -137,6 +137,13 @@ function M.show(session, options)
     buffer = buf,
     callback = function()
       set_window_options(vim.api.nvim_get_current_win())
+    end,
+  })
+  vim.api.nvim_create_autocmd('BufReadCmd', {
+    group = group,
+    buffer = buf,
+    callback = function()
+      tree:_read_anew()
     end,
   })
   vim.api.nvim_create_autocmd('BufWipeout', {
@@ -185,6 +192,19 @@ function Tree:_on(event, facts)
   elseif event == 'messageText' or event == 'busy' then
     self:_show_stream()
   end
+end
+
+--- Give the buffer its name, unless another has it.
+function Tree:name()
+  pcall(vim.api.nvim_buf_set_name, self.buf, 'branchline://tree/' .. self.session.id:gsub('[^%w._-]', '_'))
+end
+
+--- After `:edit`, which has emptied the buffer.
+function Tree:_read_anew()
+  self.items, self.lines = {}, {}
+  vim.bo[self.buf].modifiable = false
+  vim.bo[self.buf].undolevels = -1
+  self:load()
 end
 
 --- Several changes at once are one load.
@@ -335,53 +355,12 @@ function M.foldtext()
   })
 end
 
---- What is said above the tree.
+--- 'winbar'.
 ---@return string
 function M.winbar()
   local win = vim.api.nvim_get_current_win() -- the one that is being drawn
   local tree = M.trees[vim.api.nvim_win_get_buf(win)]
-  if not tree then
-    return ''
-  end
-  local session = tree.session
-  local separator = rows.SIGNS[require('branchline.config').get().icons].separator
-  local parts = {
-    text.plural(tree.branches, 'branch'),
-    ('%s/%s'):format(text.count(session.usage.tokens), text.count(session.usage.contextWindow)),
-    tree.filter,
-  }
-  if tree.query then
-    parts[#parts + 1] = ('"%s"'):format(tree.query)
-  end
-  if tree.left_out > 0 then
-    parts[#parts + 1] = ('%d rows left out'):format(tree.left_out)
-  end
-  if session.job then
-    parts[#parts + 1] = M.job_text(session.job)
-  elseif session.connection.state ~= 'ready' then
-    parts[#parts + 1] = session.connection.state == 'failed' and 'no daemon; :Branchline restart'
-      or 'no daemon, trying again'
-  elseif session.info.readOnly then
-    parts[#parts + 1] = 'read only'
-  end
-  local leaf, where = tree:leaf_line(), ''
-  if leaf and leaf > vim.fn.line('w$', win) then
-    where = '↓ here   '
-  elseif leaf and leaf < vim.fn.line('w0', win) then
-    where = '↑ here   '
-  end
-  local rest = separator .. table.concat(parts, separator)
-  local keys = where .. 'g? keys '
-  local room = vim.api.nvim_win_get_width(win) - vim.api.nvim_strwidth(rest .. keys) - 3
-  local title = text.crop(session:title(), math.max(8, room))
-  return ' ' .. text.escape_statusline(title .. rest) .. '%=' .. text.escape_statusline(keys)
-end
-
----@param job table
----@return string
-function M.job_text(job)
-  local what = ({ compaction = 'compacting', branch = 'summarising', prompt = 'answering' })[job.kind] or job.kind
-  return job.percent and job.percent > 0 and ('%s %d%%'):format(what, job.percent) or what
+  return tree and require('branchline.winbar').of(tree, win) or ''
 end
 
 return M

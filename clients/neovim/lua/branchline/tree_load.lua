@@ -181,7 +181,10 @@ function Tree:_show_row(id, callback, tries)
     self:load({
       around = row.id,
       shown = function()
-        callback(assert(self:_line_now(row.id)))
+        local shown = self:_line_now(row.id)
+        if shown then
+          callback(shown)
+        end
       end,
     })
   end)
