@@ -251,18 +251,23 @@ def test_others_append_while_an_export_is_made(
         records.append(message(f"m{number}", before, "user", said_here))
         before = f"m{number}"
     session = {"session": str(write_session(agent_dir / "sessions" / "--w--", *records))}
-    path = tmp_path / "page.html"
+    folder = tmp_path / "out"
+    folder.mkdir()
+    path = folder / "page.html"
     params = {**session, "format": "html", "mask": True, "path": str(path)}
     with raw_daemon(SERVE, environment) as daemon:
         daemon.initialize()
         daemon.ask("session/open", session)
         daemon.send(request("session/export", params, "export"))
+        while not os.listdir(folder):  # until it is under way
+            daemon.ask("session/branches", session)
         for number in range(3):
             entries = {"entries": [said(f"later on {number}")]}
             assert "result" in strict(daemon.ask("session/append", {**session, **entries}))
         label = {"targetId": "m2999", "label": "labelled later"}
         assert "result" in strict(daemon.ask("session/label", {**session, **label}))
-        assert not path.exists()  # they were answered first
+        (unfinished,) = folder.iterdir()  # they were answered first
+        assert not unfinished.read_bytes().endswith(b"</html>\n")
         while (answer := strict(daemon.receive())).get("id") != "export":
             pass
     assert answer["result"]["path"] == str(path)
