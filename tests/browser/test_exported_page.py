@@ -408,6 +408,8 @@ def test_large_and_odd_texts_keep_the_layout(
         page.resize(width, 900)
         page.settle()
         assert page.ask("document.documentElement.scrollWidth") <= width
+        texts = "[...document.querySelectorAll('main .plain, main .rich')]"
+        assert page.ask(f"{texts}.filter((one) => one.scrollWidth > one.clientWidth).length") == 0
     assert page.ask("document.getElementById('entry-d1').getBoundingClientRect().height") < 3000
     assert "\u202e" not in page.ask("document.body.textContent")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from branchline.log.scan import VERIFIED_BYTES
 from branchline.service.exporting import MOST_CONTENT_BYTES
 from branchline.wire.framing import MAX_MESSAGE_BYTES
 from tests.e2e.conftest import CASES, SERVE, StartDaemon
@@ -222,6 +223,25 @@ def test_what_is_too_long_for_an_answer_needs_a_path(
         assert path.stat().st_size > MOST_CONTENT_BYTES
 
 
+def test_damage_that_only_a_full_look_shows_is_found_first(
+    daemon: StartDaemon, agent_dir: Path, tmp_path: Path
+) -> None:
+    records: list[Any] = []
+    before = None
+    for number in range(20):
+        records.append(message(f"m{number}", before, "user", text("word " * 200_000)))
+        before = f"m{number}"
+    path = write_session(agent_dir / "sessions" / "--w--", *records)
+    content = bytearray(path.read_bytes())
+    assert len(content) > VERIFIED_BYTES
+    middle = content.index(b'"id":"m7"')
+    content[middle + 5_000 : middle + 5_004] = b'",,}'
+    path.write_bytes(content)
+    page = tmp_path / "page.html"
+    Talk(daemon(), path).ask("export", format="html", mask=True, path=str(page))
+    assert "The file is damaged here" in page.read_text(encoding="utf-8")
+
+
 def test_others_append_while_an_export_is_made(
     environment: dict[str, str], agent_dir: Path, tmp_path: Path
 ) -> None:
@@ -231,18 +251,23 @@ def test_others_append_while_an_export_is_made(
         records.append(message(f"m{number}", before, "user", said_here))
         before = f"m{number}"
     session = {"session": str(write_session(agent_dir / "sessions" / "--w--", *records))}
-    path = tmp_path / "page.html"
+    folder = tmp_path / "out"
+    folder.mkdir()
+    path = folder / "page.html"
     params = {**session, "format": "html", "mask": True, "path": str(path)}
     with raw_daemon(SERVE, environment) as daemon:
         daemon.initialize()
         daemon.ask("session/open", session)
         daemon.send(request("session/export", params, "export"))
+        while not os.listdir(folder):  # until it is under way
+            daemon.ask("session/branches", session)
         for number in range(3):
             entries = {"entries": [said(f"later on {number}")]}
             assert "result" in strict(daemon.ask("session/append", {**session, **entries}))
         label = {"targetId": "m2999", "label": "labelled later"}
         assert "result" in strict(daemon.ask("session/label", {**session, **label}))
-        assert not path.exists()  # they were answered first
+        (unfinished,) = folder.iterdir()  # they were answered first
+        assert not unfinished.read_bytes().endswith(b"</html>\n")
         while (answer := strict(daemon.receive())).get("id") != "export":
             pass
     assert answer["result"]["path"] == str(path)
@@ -267,8 +292,8 @@ def test_a_cancelled_export_leaves_nothing(
         daemon.initialize()
         daemon.ask("session/open", session)
         daemon.send(request("session/export", params, "export"))
-        daemon.ask("session/branches", session)  # it is under way
-        assert os.listdir(folder)
+        while not os.listdir(folder):  # until it is under way
+            daemon.ask("session/branches", session)
         daemon.send(notification("$/cancelRequest", {"id": "export"}))
         while (answer := strict(daemon.receive())).get("id") != "export":
             pass

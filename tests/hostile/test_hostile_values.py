@@ -123,7 +123,7 @@ def test_texts_as_every_field_of_a_file(daemon: StartDaemon, agent_dir: Path) ->
                            **{**body, "role": role})  # fmt: skip
             lines.append(line)
     path = make(agent_dir, *lines)
-    asker = Asker(daemon(), 2)
+    asker = Asker(daemon(seconds=240), 2)
     asker.look_at(path, "top")
     for row in asker.ok("tree", path, filter="all", layout="pi")["rows"]:
         # Half of a surrogate pair reaches no client, so an id that holds one cannot be asked for.
@@ -135,7 +135,7 @@ def test_texts_as_every_field_of_a_file(daemon: StartDaemon, agent_dir: Path) ->
 
 
 def test_a_value_as_every_field_of_a_file(daemon: StartDaemon, agent_dir: Path) -> None:
-    asker = Asker(daemon())
+    asker = Asker(daemon(seconds=240))
     for number, value in enumerate(NUMBERS):
         path = make(agent_dir, *every_field(value), name=f"{number}.jsonl")
         assert asker.look_at(path, "end")["leafId"] == "end"

@@ -110,20 +110,20 @@ class Mask:
     def value(self, value: Any) -> Any:
         """The JSON value with every text in it replaced, keys of objects included. Any depth."""
         result: list[Any] = [value]
-        pending: list[tuple[Any, Any]] = [(result, 0)]
+        pending: list[Any] = [result]  # copies whose items are still those of the original
         while pending:
-            holder, place = pending.pop()
-            item = holder[place]
-            if isinstance(item, str):
-                holder[place] = self.text(item)
-            elif isinstance(item, list):
-                holder[place] = copied = list(item)
-                pending += [(copied, at) for at in range(len(copied))]
-            elif isinstance(item, dict):
-                image = is_image(item)
-                renamed = {self.text(key): inner for key, inner in item.items()}
-                holder[place] = renamed
-                pending += [(renamed, key) for key in renamed if not (image and key == "data")]
+            holder = pending.pop()
+            image = isinstance(holder, dict) and is_image(holder)
+            for place, item in holder.items() if isinstance(holder, dict) else enumerate(holder):
+                if isinstance(item, str):
+                    if not (image and place == "data"):
+                        holder[place] = self.text(item)
+                elif isinstance(item, list):
+                    holder[place] = copied = list(item)
+                    pending.append(copied)
+                elif isinstance(item, dict):
+                    holder[place] = renamed = {self.text(key): one for key, one in item.items()}
+                    pending.append(renamed)
         return result[0]
 
 

@@ -57,6 +57,9 @@ async def export_session(
     Raises `InvalidParams` if that would be too long for an answer, `StorageFailure` (also if there
     is a file already) or `FileChanged`; then there is no file.
     """
+    # A large file may turn out to be damaged, and then is read anew: not in the middle of this.
+    if session.file is not None and not session.file.verified:
+        await session.verify(pause_seconds=0)
     source = await session.read(lambda: _source(session, wanted))
     pieces = _pieces(source, client, wanted)
     if path is None:
