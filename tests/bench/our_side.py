@@ -1,6 +1,8 @@
 """Our side of what is measured in a process: a program that does one thing and says how long.
 
     python -m tests.bench.our_side look FILE            open, then the context at the leaf
+    python -m tests.bench.our_side save FILE FOLDER     save the index there
+    python -m tests.bench.our_side again FILE FOLDER    open by that index
     python -m tests.bench.our_side append FILE COUNT    append, beside raw writes
 
 One JSON object goes to stdout: times in milliseconds, memory in MB. `pi_bench.mjs` is the same for
@@ -17,6 +19,7 @@ from typing import Any, Final
 
 from branchline.entries import Entry, flags_of, kind_of
 from branchline.log.format import record_line
+from branchline.log.saved_index import SavedIndexes
 from branchline.log.session_file import SessionFile
 from branchline.service.new_entries import make_addition
 from branchline.settings import Durability
@@ -33,6 +36,8 @@ MESSAGE: Final[Entry] = {
 PINNED_TOKENS: Final = 0
 """None, for Pi knows no pinned branch summaries: both build the same context."""
 _AGAIN: Final = 5
+_SETTLED_SECONDS: Final = 2.1
+"""So long after a change, a file's time proves that it is the same."""
 
 
 def look(path: Path) -> dict[str, Any]:
@@ -61,6 +66,24 @@ def look(path: Path) -> dict[str, Any]:
         "entries": len(tree),
         "messages": messages,
     }
+
+
+def save(path: Path, folder: Path) -> dict[str, Any]:
+    """Save the index of a session, as a daemon does; once the file's time is old enough."""
+    status = path.stat()
+    time.sleep(max(0.0, _SETTLED_SECONDS + max(status.st_mtime, status.st_ctime) - time.time()))
+    file = SessionFile(path, path.parent / "locks")
+    SavedIndexes(folder).save(file.verify(lambda: None))
+    return {}
+
+
+def again(path: Path, folder: Path) -> dict[str, Any]:
+    """Open a session by its saved index: ``openAgain``, and ``peakAgain`` when it is open."""
+    started = time.perf_counter()
+    file = SessionFile(path, path.parent / "locks", indexes=SavedIndexes(folder))
+    opened = _since(started)
+    assert file.indexed > 0
+    return {"openAgain": opened, "peakAgain": peak_memory()}
 
 
 def append(path: Path, count: int) -> dict[str, list[float]]:
@@ -120,8 +143,17 @@ def _since(started: float) -> float:
 
 def main() -> None:
     """Do what the command line says."""
-    what, path, *rest = sys.argv[1:]
-    found = look(Path(path)) if what == "look" else append(Path(path), int(rest[0]))
+    what, name, *rest = sys.argv[1:]
+    path = Path(name)
+    match what:
+        case "look":
+            found = look(path)
+        case "save":
+            found = save(path, Path(rest[0]))
+        case "again":
+            found = again(path, Path(rest[0]))
+        case _:
+            found = append(path, int(rest[0]))
     print(json.dumps(found))
 
 

@@ -150,12 +150,22 @@ def look_rounds(sides: Sides, plan: Plan, tiny: Path, file: Path) -> Samples:
     """Open, rows and context: in a new process, in Pi, and over the protocol, in turn."""
     samples: Samples = defaultdict(list)
     _read(file)
-    for _ in range(plan.rounds):
+    cache = sides.scratch / "cache"
+    indexes = cache / "branchline" / "index"
+    sides.ours("save", file, indexes)
+    for round_number in range(plan.rounds):
         ours, theirs = sides.ours("look", file), sides.pi("look", file)
-        asked = _look_by_protocol(sides, tiny, file)
+        ours |= sides.ours("again", file, indexes)
+        asked = _look_by_protocol(sides, tiny, file, sides.scratch / f"empty-{round_number}")
+        asked_again = _look_by_protocol(sides, tiny, file, cache)
         for key in ("entries", "messages"):
             assert not theirs or ours[key] == theirs[key], f"{key}: {ours[key]}, {theirs[key]}"
-        for prefix, one in (("ours", ours), ("pi", theirs), ("protocol", asked)):
+        for prefix, one in (
+            ("ours", ours),
+            ("pi", theirs),
+            ("protocol", asked),
+            ("again", asked_again),
+        ):
             for key, value in one.items():
                 if value is not None:
                     samples[f"{prefix}.{key}"].append(value)
@@ -166,8 +176,8 @@ def look_rounds(sides: Sides, plan: Plan, tiny: Path, file: Path) -> Samples:
     return samples
 
 
-def _look_by_protocol(sides: Sides, tiny: Path, file: Path) -> dict[str, float | None]:
-    with sides.daemon() as daemon:
+def _look_by_protocol(sides: Sides, tiny: Path, file: Path, cache: Path) -> dict[str, float | None]:
+    with sides.daemon(XDG_CACHE_HOME=str(cache)) as daemon:
         _open_and_look(daemon, tiny)
         open_ms, rows_ms, context_ms = _open_and_look(daemon, file)
         return {
@@ -210,7 +220,18 @@ def looks_compared(name: str, samples: Samples, *, with_goals: bool) -> list[Com
             f"open and {_ROWS} rows around the leaf, over the protocol; Pi: open and tree",
             "protocol.openAndRows",
             pi_tree,
+            goal=50,
         ),
+        against(
+            "open again, by its saved index, in process", "ours.openAgain", pi("pi.open"), goal=300
+        ),
+        against("open again, over the protocol", "again.open", pi("pi.open")),
+        against(
+            f"open again and {_ROWS} rows, over the protocol; Pi: open and tree",
+            "again.openAndRows",
+            pi_tree,
+        ),
+        against("peak memory when open again", "ours.peakAgain", pi("pi.peak"), "MB"),
         against(
             f"{_ROWS} rows around the leaf, over the protocol; Pi: tree",
             "protocol.rows",
@@ -310,6 +331,8 @@ def grown(looks: list[Samples], changes: list[Samples]) -> list[Growth]:
     found = [
         of("open, in process", looks, "ours.open"),
         of("open, over the protocol", looks, "protocol.open"),
+        of("open again, in process", looks, "ours.openAgain"),
+        of("open again, over the protocol", looks, "again.open"),
         of("peak memory of the daemon", looks, "protocol.peak", unit="MB"),
         of(f"{rows}, first", looks, "protocol.rows"),
         of("context, in process", looks, "ours.context"),

@@ -8,6 +8,7 @@ import time
 import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ import pytest
 
 from branchline.catalogue.database import Database
 from branchline.catalogue.indexing import Indexer
+from branchline.log.saved_index import SavedIndexes
 from branchline.log.session_file import SessionFile
 from branchline.service.actions import append
 from branchline.service.client import Client, Silence
@@ -111,6 +113,30 @@ def test_opening_grows_with_the_file(files: Files, verify_up_to: int) -> None:
         return lambda: load(path, verify_up_to)[0].close()
 
     assert growth(files, prepare) < LINEAR
+
+
+def test_opening_by_a_saved_index_grows_no_faster_than_the_file_and_is_much_quicker(
+    files: Files, tmp_path: Path
+) -> None:
+    indexes = SavedIndexes(tmp_path)
+    for path in files:
+        file, _ = load(path)
+        # The files were made just now; their times prove nothing, but they have grown since.
+        reading = file.verify(lambda: None)
+        covered = replace(reading.covered, size=reading.covered.size - 1)
+        indexes.save(replace(reading, covered=covered))
+        file.close()
+
+    def prepare(path: Path) -> Callable[[], object]:
+        def open_again() -> None:
+            file = SessionFile(path, path.parent / "locks", indexes=indexes)
+            assert file.indexed > 0
+            file.close()
+
+        return open_again
+
+    assert growth(files, prepare) < LINEAR
+    assert best(prepare(files.long)) < best(lambda: load(files.long)[0].close()) / 8
 
 
 def test_a_context_grows_no_faster_than_the_file(files: Files) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from branchline.demo.client import Client
-from tests.e2e.conftest import StartDaemon
+from tests.e2e.conftest import SERVE, StartDaemon
 from tests.e2e.shared import wait_until
-from tests.e2e.world import add_bytes, foreign, record
+from tests.e2e.test_large_files import peak_memory
+from tests.e2e.world import add_bytes, foreign, raw_daemon, record
 
 TIMESTAMP = "2026-02-03T10:00:01.000Z"
 SMALL, LARGE = 400, 5_000
@@ -119,3 +120,31 @@ def test_an_index_that_leads_to_wrong_places_is_thrown_away(
     assert index_of(environment) == []
     found = client.request("session/entries", {"session": str(path), "ids": ["e00001ff"]})
     assert [one["id"] for one in found["entries"]] == ["e00001ff"]
+
+
+def chain(path: Path, entries: int) -> None:
+    """A session of short messages: as much index for its bytes as there can be."""
+    with path.open("wb") as file:
+        file.write(record(type="session", version=3, id=path.stem, timestamp=TIMESTAMP, cwd="/w"))
+        for number in range(entries):
+            file.write(foreign(f"{number:08x}", f"{number - 1:08x}" if number else None))
+    path.chmod(0o600)
+
+
+def test_many_large_sessions_one_after_the_other_take_bounded_memory(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    peaks = []
+    with raw_daemon(SERVE, environment) as daemon:
+        daemon.initialize()
+        for number in range(50):
+            path = tmp_path / f"{number}.jsonl"
+            chain(path, 8_000)
+            session = {"session": str(path)}
+            daemon.ask("session/open", session)
+            daemon.ask("session/tree", {**session, "limit": 200})
+            daemon.ask("session/close", session)
+            path.unlink()
+            peaks.append(peak_memory(daemon.process.pid))
+    # They take 160 MB if all of them are kept, and 50 if those used last are.
+    assert peaks[-1] - peaks[0] < 100_000_000

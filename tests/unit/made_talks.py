@@ -5,7 +5,7 @@ from typing import Any
 
 from branchline.entries import Entry
 from branchline.summaries import sections
-from branchline.summaries.offline import summarise
+from branchline.summaries.offline.summary import summarise
 from branchline.summaries.writer import SummaryKind, SummaryRequest
 from tests.unit.helpers import chain, entry
 

@@ -13,7 +13,8 @@ from branchline import codec
 from branchline.entries import Entry
 from branchline.summaries import sections
 from branchline.summaries.boundary import collect_branch, compaction_boundary
-from branchline.summaries.offline import OfflineWriter, summarise
+from branchline.summaries.offline import OfflineWriter
+from branchline.summaries.offline.summary import summarise
 from branchline.summaries.sections import SECTIONS, parse
 from branchline.summaries.writer import SummaryKind
 from branchline.tree.plan import switch_plan

@@ -14,7 +14,7 @@ from branchline.entries import Entry
 from branchline.service.summarising import with_files
 from branchline.summaries import sections
 from branchline.summaries.boundary import compaction_boundary
-from branchline.summaries.offline import summarise
+from branchline.summaries.offline.summary import summarise
 from tests.unit.helpers import index, message
 from tests.unit.made_talks import request
 from tests.unit.varied_talks.claims import CLAIMS, parsed

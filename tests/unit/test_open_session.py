@@ -12,6 +12,7 @@ import pytest
 
 from branchline.errors import FileChanged, NotFound
 from branchline.log.session_file import SessionFile
+from branchline.service import registry as registry_module
 from branchline.service.client import Client, Silence
 from branchline.service.jobs import Jobs
 from branchline.service.registry import Registry
@@ -19,7 +20,7 @@ from branchline.service.session import Session
 from branchline.service.summarising import Limits, limits_of
 from branchline.service.writers import server_writer
 from tests.e2e.talk import SAMPLE, write_session
-from tests.unit.session_files import text_of_file, user
+from tests.unit.session_files import header, text_of_file, user
 
 
 class Ears(Silence):
@@ -121,6 +122,29 @@ def test_who_gets_an_error_is_not_subscribed(path: Path, ears: Ears) -> None:
             with pytest.raises(NotFound):
                 await registry.subscribe(client, str(path), fail)
             assert session.subscribers == {client}  # as it was before
+            tasks.cancel_scope.cancel()
+            registry.close()
+
+    anyio.run(work)
+
+
+@pytest.mark.parametrize(("most_bytes", "kept"), [(0, 1), (3 * 400, 3), (1 << 30, 4)])
+def test_idle_sessions_are_let_go_by_the_memory_they_take(
+    path: Path, ears: Ears, monkeypatch: pytest.MonkeyPatch, most_bytes: int, kept: int
+) -> None:
+    monkeypatch.setattr(registry_module, "_IDLE_BYTES", most_bytes)
+    monkeypatch.setattr(registry_module, "_IDLE_KEPT", 4)
+
+    async def work() -> None:
+        async with anyio.create_task_group() as tasks:
+            registry, client = Registry({}, tasks), Client(ears, {})
+            found = []
+            for number in range(6):
+                other = path.with_name(f"{number}.jsonl")
+                other.write_bytes(text_of_file(header(), user("a")))  # one entry: 400 bytes
+                found.append(await registry.find(client, str(other)))
+            assert registry.sessions == found[-kept:]
+            assert [len(session.tree) for session in found] == [0] * (6 - kept) + [1] * kept
             tasks.cancel_scope.cancel()
             registry.close()
 

@@ -129,8 +129,10 @@ class SessionReader:
         return True
 
     def close(self) -> None:
-        """Give the descriptors back. The file cannot be used afterwards."""
+        """Give the descriptors and the index back. The file cannot be used afterwards."""
+        self.tree, self.places = Tree(Columns()), Places()
         os.close(self._descriptor)
+        self._descriptor = -1  # its number may soon be another file's
 
     @property
     def needs_upgrade(self) -> bool:
@@ -199,10 +201,14 @@ class SessionReader:
         """
         scanner = LineScanner(verified=True)
         try:
-            status = os.fstat(self._descriptor)
-            end, _ = self._scan_into(scanner, self._settled, pause)
-            scanner.add_placeholders(lambda _: False)
-            return Reading(self.path, covered(self._descriptor, status, end), scanner)
+            descriptor = os.dup(self._descriptor)  # whoever closes the file need not wait for this
+            try:
+                status = os.fstat(descriptor)
+                end, _ = _scan(scanner, descriptor, 0, self._settled, pause)
+                scanner.add_placeholders(lambda _: False)
+                return Reading(self.path, covered(descriptor, status, end), scanner)
+            finally:
+                os.close(descriptor)
         except OSError as error:
             raise StorageFailure(self.path, "read", error) from error
 
@@ -254,39 +260,11 @@ class SessionReader:
 
     def _scan(self, scanner: LineScanner) -> None:
         """Feed the scanner from where the last look ended, and settle where the next begins."""
-        settled, rest = self._scan_into(scanner, None, None)
+        settled, rest = _scan(scanner, self._descriptor, self._settled, None, None)
         self.size = settled + len(rest)
         taken = scanner.finish(rest, settled)
         self._settled = settled + taken
         self._mid_line = taken > 0
-
-    def _scan_into(
-        self, scanner: LineScanner, end: int | None, pause: Callable[[], None] | None
-    ) -> tuple[int, bytes]:
-        """Feed whole lines from the settled point (or, with ``end``, from 0 to there)."""
-        position = self._settled if end is None else 0
-        rest = os.fstat(self._descriptor).st_size - position
-        buffer = bytearray(min(max(rest, 0) + 1, _CHUNK))
-        filled = 0
-        while not scanner.hopeless:
-            if filled == len(buffer):
-                buffer.extend(bytes(len(buffer)))  # one line is longer than the buffer
-            want = len(buffer) - filled
-            if end is not None:
-                want = min(want, end - position - filled)
-            with memoryview(buffer) as view:
-                got = os.preadv(self._descriptor, [view[filled : filled + want]], position + filled)
-            if got == 0:
-                break
-            filled += got
-            used = scanner.feed(buffer, filled, position)
-            if used:
-                buffer[: filled - used] = buffer[used:filled]
-                filled -= used
-                position += used
-            if pause is not None:
-                pause()
-        return position, bytes(buffer[:filled])
 
     def _status(self) -> tuple[tuple[int, int], int, int] | None:
         try:
@@ -305,6 +283,41 @@ class SessionReader:
         status = os.fstat(self._descriptor)
         self._seen = (self._identity, self.size, status.st_mtime_ns)
         self._known_bytes = edges(self._descriptor, self.size)
+
+
+def _scan(
+    scanner: LineScanner,
+    descriptor: int,
+    position: int,
+    end: int | None,
+    pause: Callable[[], None] | None,
+) -> tuple[int, bytes]:
+    """Feed the whole lines from ``position`` on, up to ``end`` or to the end of the file.
+
+    Gives where the last of them ends, and what stands behind it.
+    """
+    rest = os.fstat(descriptor).st_size - position
+    buffer = bytearray(min(max(rest, 0) + 1, _CHUNK))
+    filled = 0
+    while not scanner.hopeless:
+        if filled == len(buffer):
+            buffer.extend(bytes(len(buffer)))  # one line is longer than the buffer
+        want = len(buffer) - filled
+        if end is not None:
+            want = min(want, end - position - filled)
+        with memoryview(buffer) as view:
+            got = os.preadv(descriptor, [view[filled : filled + want]], position + filled)
+        if got == 0:
+            break
+        filled += got
+        used = scanner.feed(buffer, filled, position)
+        if used:
+            buffer[: filled - used] = buffer[used:filled]
+            filled -= used
+            position += used
+        if pause is not None:
+            pause()
+    return position, bytes(buffer[:filled])
 
 
 def open_file(path: Path, flags: int, doing: str) -> int:

@@ -76,7 +76,7 @@ class FollowedSession(SessionView):
     def _close_if_gone(self) -> None:
         if self.gone and self.file is not None:
             self.file.close()
-            self.file = None
+            self._look_at(None)  # whatever still knows of the session does not keep its index
 
     @property
     def busy(self) -> bool:

@@ -50,6 +50,8 @@ from branchline.settings import SessionsRoot
 
 _IDLE_KEPT: Final = 16
 """Sessions that nobody subscribes to are kept open up to this many, for the next request."""
+_IDLE_BYTES: Final = 64 * 1024 * 1024
+"""And up to this much memory."""
 _QUIET_SECONDS: Final = 2.0
 _logger = logging.getLogger(__name__)
 
@@ -65,6 +67,7 @@ class Registry:
         self._tasks = tasks
         self._open: dict[Path, Session] = {}
         self.listing = Listing(Database(cache_dir(environment)))
+        self._looking_closely = anyio.Lock()
 
     async def find(self, client: Client, session: str) -> Session:
         """The session that a client names, opened if need be.
@@ -255,7 +258,7 @@ class Registry:
         self._open[path] = session
         self._let_go_idle()
         if session.file is not None and (not session.file.verified or self._wants_index(session)):
-            self._tasks.start_soon(in_background, self._look_closely, session)
+            self._tasks.start_soon(in_background, self._look_closely, path)
         return session
 
     def _load(self, client: Client, path: Path, named: str) -> Session:
@@ -276,20 +279,27 @@ class Registry:
         file = SessionFile(path, self._locks, indexes=self._indexes)
         return Session(path, file.header, file, self._locks, self.forget)
 
-    async def _look_closely(self, session: Session) -> None:
-        """Parse all of a large file once its first requests are answered, and save its index."""
+    async def _look_closely(self, path: Path) -> None:
+        """Parse all of a large file once its first requests are answered, and save its index.
+
+        One file after the other: their requests go first, and what is read takes memory.
+        """
         await anyio.sleep(_QUIET_SECONDS)
-        try:
-            reading = await session.verify()
-            if reading is None and self._wants_index(session):
-                reading = await session.read_again()
-        except FileChanged as error:
-            self.forget(session, error.what)
-        except BranchlineError as error:
-            _logger.warning("Verification of %s ended: %s", session.header.id, error.kind)
-        else:
-            if reading is not None:
-                await to_thread.run_sync(self._indexes.save, reading)
+        async with self._looking_closely:
+            session = self._open.get(path)  # it may have been let go while we waited
+            if session is None:
+                return
+            try:
+                reading = await session.verify()
+                if reading is None and self._wants_index(session):
+                    reading = await session.read_again()
+            except FileChanged as error:
+                self.forget(session, error.what)
+            except BranchlineError as error:
+                _logger.warning("Verification of %s ended: %s", session.header.id, error.kind)
+            else:
+                if reading is not None:
+                    await to_thread.run_sync(self._indexes.save, reading)
 
     def _wants_index(self, session: Session) -> bool:
         file = session.file
@@ -326,8 +336,12 @@ class Registry:
             for session in self._open.values()
             if not session.subscribers and session.file is not None and not session.busy
         ]
-        for session in idle[: max(0, len(idle) - _IDLE_KEPT)]:
-            self.forget(session)
+        memory = 0
+        for place, session in enumerate(reversed(idle)):
+            memory += session.memory_bytes
+            # The one used last stays, whatever it takes: somebody has just asked for it.
+            if place > 0 and (place >= _IDLE_KEPT or memory > _IDLE_BYTES):
+                self.forget(session)
 
 
 def _to_trash(path: Path) -> None:
