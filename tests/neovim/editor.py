@@ -248,6 +248,16 @@ class Editor:
         )
         return self.messages()
 
+    def has_summary(self) -> None:
+        """Wait until the current buffer is a summary that is written to its end."""
+        until(
+            lambda: (
+                any("## Goal" in line for line in self.buffer())
+                and self.request("nvim_get_option_value", "modifiable", {"buf": 0})
+            ),
+            lambda: "a whole summary\n" + "\n".join(self.screen()),
+        )
+
     def is_on(self, text: str) -> None:
         """Wait until the line under the cursor holds the text."""
         until(lambda: text in self.line(), lambda: f"{text!r} in {self.line()!r}")

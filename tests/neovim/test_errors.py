@@ -165,7 +165,7 @@ def test_a_summary_that_failed_is_offered_offline(
     editor.sees("r  try again")
     editor.keys("o")
     editor.sees(":w stores")
-    until(lambda: any("## Goal" in line for line in editor.buffer()))
+    editor.has_summary()
     assert types_of(demo) == []
     editor.keys(":w<CR>")
     editor.sees("⇄", "◀ here")

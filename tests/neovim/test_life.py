@@ -85,7 +85,7 @@ def test_a_summary_that_the_daemon_has_forgotten_is_stored_all_the_same(
     editor.tree()
     editor.goto("Try pandas first")
     editor.keys("S")
-    until(lambda: any("## Goal" in line for line in editor.buffer()))
+    editor.has_summary()
     editor.keys("GoMy own words.<Esc>")
     first = daemon.pid()
     daemon.kill()

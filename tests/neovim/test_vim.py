@@ -121,7 +121,7 @@ def test_any_width(start: StartEditor, demo: Path, columns: int) -> None:
     editor.keys("<CR>")
     editor.sees("just go")
     editor.keys("s")
-    until(lambda: any("## Goal" in line for line in editor.buffer()))
+    editor.has_summary()
     editor.keys("gq")
     until(lambda: editor.call("winnr", "$") == 1)
     assert "Error" not in editor.messages()
