@@ -132,12 +132,14 @@ step("a session is moved to the trash after a question", async () => {
   assert.ok(!existsSync(world.path("agent/sessions/--project--/other.jsonl")));
 });
 
-/** Have another program be the daemon's. */
+/** Have a program of this text be the daemon's. */
 function setProgram(name, source) {
   const program = world.path(name);
-  if (source !== undefined) writeFileSync(program, source, { mode: 0o755 });
-  writeFileSync(world.path("data/Machine/settings.json"), JSON.stringify({ "branchline.command": source === undefined ? "" : program }));
+  writeFileSync(program, source, { mode: 0o755 });
+  setCommand(program);
 }
+const setCommand = (command) =>
+  writeFileSync(world.path("data/Machine/settings.json"), JSON.stringify({ "branchline.command": command }));
 /** A daemon of an early version: it answers, and can do nothing that is needed. */
 const EARLY = `#!${process.execPath}
 process.stdin.on("data", (data) => {
@@ -155,7 +157,7 @@ step("a program that does not start, and one that is too old, are told apart in 
   setProgram("early", EARLY);
   await welcome("too old").waitFor();
   await editor.screenshot("life-old");
-  setProgram();
+  setCommand("");
   await editor.sessions.filter({ hasText: "Second name" }).first().waitFor();
   assert.equal(await editor.notification("couldn't create connection").count(), 0, "it is said once, in our words");
   await until("the panel is back", async () => (await editor.panel.locator(".bar.notice").count()) === 0);
