@@ -34,6 +34,7 @@ def test_names_are_those_of_the_protocol() -> None:
         "session/summaryText",
         "session/messageText",
         "session/listChanged",
+        "session/indexing",
     }
 
 
