@@ -5,6 +5,7 @@ Small files are scanned whole, of large ones the head and the tail are read. Not
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from io import FileIO
@@ -76,8 +77,8 @@ def read_session_id(path: Path) -> str | None:
 
 def describe(file: SessionReader, tree: Tree, *, read_only: bool) -> SessionInfo:
     """The info of a scanned session."""
-    kinds = tree.kinds
-    entries = [ordinal for ordinal in tree.entries() if kinds[ordinal] != Kind.PLACEHOLDER]
+    counts = Counter(tree.kinds)
+    counts.subtract(tree.kinds[ordinal] for ordinal in tree.superseded)
     header = file.header
     return {
         "id": header.id,
@@ -89,8 +90,8 @@ def describe(file: SessionReader, tree: Tree, *, read_only: bool) -> SessionInfo
         "modifiedAt": _newest_message(tree, file, range(len(tree)))
         or header.timestamp
         or _iso(file.modified_seconds),
-        "entryCount": len(entries),
-        "messageCount": sum(1 for ordinal in entries if kinds[ordinal] in MESSAGES),
+        "entryCount": counts.total() - counts[Kind.PLACEHOLDER],
+        "messageCount": sum(counts[kind] for kind in MESSAGES),
         "branchCount": len(tree.tips()),
         "firstMessage": _first_message(tree, file, tree.entries()),
         "parentSession": header.parent_session,
