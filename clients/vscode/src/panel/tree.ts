@@ -6,7 +6,7 @@
 
 import type { LocateAnswer, PanelAction, TreeAnswer, Words } from "../shared/messages";
 import type { Direction, EntryId, Filter, Row, View } from "../shared/protocol";
-import { FIRST_STATE, folding, nextFilter, unfolding, type Looking, type TreeState } from "../shared/treeState";
+import { FIRST_STATE, folding, nextFilter, unfolding, type Anchor, type Looking, type TreeState } from "../shared/treeState";
 import { PAGE, Pages, ROW_HEIGHT, scrollTo, shown, type Span } from "../shared/windowing";
 import { FILTERING, LOCATED, stepped } from "./actions";
 import { Canvas } from "./canvas";
@@ -23,13 +23,6 @@ export interface TreeHost {
   viewChanged(): void;
   selected(row: Row | null): void;
   open(row: Row): void;
-}
-
-interface Anchor {
-  id: EntryId;
-  /** Where the row is to stand, in pixels from the top of the view; null is the middle. */
-  at: number | null;
-  focus: boolean;
 }
 
 /** What an answer is waited for: all rows anew, a page of them, the focused row, another place. */
@@ -74,10 +67,7 @@ export class Tree {
       const row = this.rowOf(event);
       if (row !== null) this.host.open(row);
     });
-    new ResizeObserver(() => {
-      this.height = this.scroller.clientHeight;
-      this.schedule();
-    }).observe(this.scroller);
+    new ResizeObserver(() => this.resized()).observe(this.scroller);
   }
 
   get view(): Looking & { layout: "pinned"; runs: "tools" } {
@@ -202,7 +192,7 @@ export class Tree {
     if (what === undefined || what === "locate") return;
     this.pending.delete(ask);
     if (what === "focus") {
-      const row = answer.rows[0];
+      const [row] = answer.rows;
       if (row !== undefined) this.select({ index: answer.offset, row });
       this.schedule();
     } else if ("page" in what) {
@@ -378,6 +368,17 @@ export class Tree {
       this.draw();
       this.host.changed();
     });
+  }
+
+  /** What is focused and in sight stays so when something takes room from the tree. */
+  private resized(): void {
+    const { first, end } = this.onScreen;
+    const index = this.focus?.index ?? -1;
+    this.height = this.scroller.clientHeight;
+    if (index >= first && index < end) {
+      this.scroller.scrollTop = scrollTo(index, this.top, this.height, ROW_HEIGHT);
+    }
+    this.schedule();
   }
 
   private draw(): void {

@@ -9,6 +9,13 @@ export interface Place {
   at: number;
 }
 
+/** Where a row is to stand after a drawing anew; in the middle, if `at` is null. */
+export interface Anchor {
+  id: EntryId;
+  at: number | null;
+  focus: boolean;
+}
+
 export type Looking = Required<Pick<View, "filter" | "folded" | "expanded">> & { query: string | null };
 
 export interface TreeState {

@@ -194,12 +194,14 @@ step("the page of keys has them all, scrolls by keys and closes by them", async 
   for (const text of ["Ctrl+U", "Ctrl+←", "Shift+T", "Show your messages only", "Next branch"]) assert.ok(listed.includes(text), `${text} in ${listed}`);
   await assertAccessible(editor);
   await editor.panel.locator(".keys").focus();
+  const row = await editor.focusedRow.getAttribute("id");
   await press("End");
   await until("the list has scrolled", () => editor.panel.locator(".keys").evaluate((list) => list.scrollTop + list.clientHeight >= list.scrollHeight - 2));
   await dialog.waitFor();
   await press("Shift+Slash");
   await dialog.waitFor({ state: "detached" });
   await until("the tree has the focus", () => editor.panel.locator(".tree").evaluate((tree) => tree === document.activeElement));
+  assert.equal(await editor.focusedRow.getAttribute("id"), row, "the keys were the list's, and not the tree's");
 });
 
 step("axe finds nothing with the search box in use and a menu open", async () => {
