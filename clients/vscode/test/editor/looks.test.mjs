@@ -1,10 +1,11 @@
 // How the panel looks, in four themes and at several sizes: nothing is broken, axe finds nothing, and each
 // state leaves a picture for a person to judge.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import { startEditor, until } from "./lib/editor.mjs";
 import { modelServer } from "./lib/model.mjs";
 import { assertAccessible, assertLaidOut, openSession, run, search, setTheme, THEMES } from "./lib/panel.mjs";
+import { story } from "./lib/steps.mjs";
 import { entries, makeWorld } from "./lib/world.mjs";
 
 const world = makeWorld();
@@ -66,23 +67,7 @@ after(async () => {
   world.dispose();
 });
 
-/** Each step begins where the one before ended. */
-let broken = false;
-function step(name, body) {
-  test(name, async (context) => {
-    if (broken) {
-      context.skip("an earlier step failed");
-      return;
-    }
-    broken = true;
-    try {
-      await body();
-      broken = false;
-    } finally {
-      if (broken) await editor.screenshot("looks-failed");
-    }
-  });
-}
+const step = story("looks", () => editor);
 
 async function look(name) {
   for (const [size, viewport] of Object.entries(SIZES)) {

@@ -1,9 +1,10 @@
 // The panel at work in a real VS Code: overview, accessibility, Pi's keys, and what outlives a reload.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import { startEditor, until } from "./lib/editor.mjs";
 import { manyEntries } from "./lib/many.mjs";
 import { assertAccessible, assertLaidOut, fact, openSession, run, search } from "./lib/panel.mjs";
+import { story } from "./lib/steps.mjs";
 import { entries, makeWorld } from "./lib/world.mjs";
 
 const world = makeWorld();
@@ -46,23 +47,7 @@ after(async () => {
   world.dispose();
 });
 
-/** Each step begins where the one before ended. */
-let broken = false;
-function step(name, body) {
-  test(name, async (context) => {
-    if (broken) {
-      context.skip("an earlier step failed");
-      return;
-    }
-    broken = true;
-    try {
-      await body();
-      broken = false;
-    } finally {
-      await editor.screenshot(`panel-${name.replace(/[^a-z]+/gi, "-").slice(0, 40)}`);
-    }
-  });
-}
+const step = story("panel", () => editor);
 
 /** Where marks of a kind stand on the strip, as parts of its height. */
 const places = (kind) =>

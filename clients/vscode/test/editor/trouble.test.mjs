@@ -251,6 +251,7 @@ step("a file that another program replaces is said to be another, and read again
   await bar.locator("button").filter({ hasText: "Reload" }).click();
   await until("the panel is about the new one", async () =>
     (await editor.panel.locator(".title").innerText()) === "quite different");
+  await editor.row("quite different").waitFor();
   await editor.statusItem("quite different").waitFor();
   await bar.waitFor({ state: "detached" });
 });

@@ -266,7 +266,12 @@ export class Editor {
 
   /** Move by a key until the focused row of the panel holds a text; up, from the last row on. */
   async keysTo(key, text) {
-    if (key === "ArrowUp") await this.page.keyboard.press("End");
+    if (key === "ArrowUp") {
+      await this.page.keyboard.press("End");
+      const last = this.panel.locator(".row").last();
+      await until("the last row has the focus", async () =>
+        (await this.focusedRow.getAttribute("id")) === (await last.getAttribute("id")));
+    }
     await until(`${key} leads to ${text}`, async () => {
       if ((await this.focusedRow.innerText()).includes(text)) return true;
       const before = await this.focusedRow.getAttribute("id");
