@@ -11,6 +11,8 @@ from tests.neovim.conftest import StartEditor
 from tests.neovim.editor import Editor, Terminal, until
 from tests.unit.session_files import assistant, user
 
+LARGE = 100_000
+"""Characters of a message; a hundred of them are more than a search waits for."""
 ATTACKS = [
     "needle %{system('touch owned')} %#Error# %{%execute('q')%}",
     "\x1b]0;title\x07\x1b[2J needle \x1b[31mred",
@@ -203,7 +205,7 @@ def test_quickfix_opens_trees(editor: Editor, talks: list[Path], binary: Path) -
 
 def test_what_is_no_query_is_said_in_a_sentence(editor: Editor, talks: list[Path]) -> None:
     editor.command("Branchline search role:king x")
-    editor.says("has an unknown role; known are")
+    editor.says("Branchline: The query has an unknown role; known are")
     editor.command("Branchline search before:soon x")
     editor.says("has a wrong date: write before:2026-05-31")
     editor.command("Branchline search gnu")
@@ -382,6 +384,38 @@ def test_indexing_is_said_and_followed(start: StartEditor, talks: list[Path]) ->
     until(lambda: editor.lua("return _G.asked") == 3)
     editor.lua("_G.tell(5000)")
     assert editor.lua("return _G.asked") == 3, "nothing is asked for when nothing was missing"
+
+
+def test_what_is_indexed_meanwhile_appears(
+    editor: Editor, sessions: Path, project: Path, demo: Path
+) -> None:
+    """Too much to wait for: the first answer comes before all is read, and nobody asks again."""
+    filling = " ".join(f"word{number}" for number in range(LARGE // 8))
+    for number in range(40):
+        write_session(
+            sessions,
+            *(user(f"m{n}", f"m{n - 1}" if n else None, f"{filling} {n}") for n in range(3)),
+            user("last", "m2", "the needle"),
+            name=f"s{number}.jsonl",
+            id=f"s{number}",
+            cwd=str(project),
+        )
+    editor.tree(str(demo))
+    editor.lua(
+        """
+        _G.told = {}
+        local hits = require('branchline.hits')
+        local on_indexing = hits.on_indexing
+        hits.on_indexing = function(connection, progress)
+          table.insert(_G.told, progress.sessions)
+          on_indexing(connection, progress)
+        end
+        hits.search('the needle', {})"""
+    )
+    until(lambda: editor.buffer().count("  ● the needle") == 40, seconds=80)
+    editor.sees("40 hits in 40 sessions")
+    editor.sees_not("indexing")
+    assert editor.lua("return _G.told") != []
 
 
 def test_in_a_terminal(terminal: Terminal, talks: list[Path], binary: Path) -> None:

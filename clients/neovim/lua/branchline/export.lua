@@ -86,7 +86,7 @@ end
 ---@param format "html"|"markdown"|"jsonl"
 local function show(path, format)
   if format ~= 'html' then
-    return vim.cmd.split({ args = { path }, magic = { file = false, bar = false } })
+    return vim.cmd.split({ args = { vim.fn.fnamemodify(path, ':.') }, magic = { file = false, bar = false } })
   end
   local _, problem = vim.ui.open(path)
   if problem then
@@ -107,7 +107,6 @@ local function write(session, options, path, taken)
     path = full,
   }, function(problem, answer)
     if problem and require('branchline.errors').is(problem, 'storage') and problem.data.errno == 'EEXIST' then
-      notify.error(('There is %s already, and it stays as it is: take another name'):format(path))
       return taken()
     elseif problem then
       return notify.problem(problem)
@@ -127,19 +126,21 @@ end
 ---@param options branchline.ExportOptions
 function M.export(session, options)
   if options.path then
-    return write(session, options, options.path, function() end)
+    return write(session, options, options.path, function()
+      notify.error(('There is %s already, and it stays as it is: take another name'):format(options.path))
+    end)
   end
-  local function ask(default)
-    vim.ui.input({ prompt = 'Export to: ', default = default, completion = 'file' }, function(path)
+  local function ask(prompt, default)
+    vim.ui.input({ prompt = prompt, default = default, completion = 'file' }, function(path)
       if path and vim.trim(path) ~= '' then
         write(session, options, path, function()
-          ask(path)
+          ask(('There is %s already; export to: '):format(text.clean(path)), path)
         end)
       end
     end)
   end
   -- What is hidden in the file is not to stand in its name.
-  ask(M.default_path(options.mask and 'session' or session:title(), options.format))
+  ask('Export to: ', M.default_path(options.mask and 'session' or session:title(), options.format))
 end
 
 return M

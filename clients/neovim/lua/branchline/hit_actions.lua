@@ -140,7 +140,10 @@ function M.previous_session()
 end
 
 function M.close()
-  require('branchline.actions').close({ buf = vim.api.nvim_get_current_buf() })
+  -- In the last window another buffer takes its place.
+  if not pcall(vim.cmd.close) and not pcall(vim.cmd.buffer, '#') then
+    vim.cmd.enew()
+  end
 end
 
 function M.help()

@@ -10,7 +10,7 @@ local signs = require('branchline.rows').SIGNS
 ---@field entryId string
 ---@field role string
 ---@field snippet string
----@field matches [integer, integer][] in UTF-16 code units
+---@field matches [integer, integer][] places, counted in UTF-16 code units
 ---@field timestamp? string
 
 ---@class branchline.HitLine
@@ -18,7 +18,7 @@ local signs = require('branchline.rows').SIGNS
 ---@field path string
 ---@field entryId? string nil on the line of a session
 ---@field highlight string
----@field matches [integer, integer][] in bytes, from 0
+---@field matches [integer, integer][] places, counted in bytes from 0
 ---@field right string
 
 local SIGNS = {
@@ -42,7 +42,7 @@ local HIGHLIGHTS = {
 
 --- A snippet made harmless, with the places of its matches in bytes.
 ---@param snippet string
----@param matches [integer, integer][] in UTF-16 code units
+---@param matches [integer, integer][] places, counted in UTF-16 code units
 ---@return string line
 ---@return [integer, integer][] places
 function M.clean(snippet, matches)

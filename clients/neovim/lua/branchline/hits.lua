@@ -23,6 +23,7 @@ local space = vim.api.nvim_create_namespace('branchline_hits')
 ---@field sessions integer of how many sessions hits are shown
 ---@field asking boolean
 ---@field again boolean whether to ask anew after the answer that is awaited
+---@field wants_more boolean whether somebody waits for the next page after that
 local Hits = {}
 Hits.__index = Hits
 
@@ -67,7 +68,7 @@ function Hits:_fetch(pages, missing, cursor, callback)
       self.asking = false -- another search has taken its place
       return
     elseif problem then
-      self.asking, self.again = false, false
+      self.asking, self.again, self.wants_more = false, false, false
       return callback(problem)
     end
     pages[#pages + 1] = answer.hits
@@ -80,8 +81,21 @@ function Hits:_fetch(pages, missing, cursor, callback)
     if self.again then
       self.again = false
       self:refresh()
+    elseif self.wants_more then
+      self:more(true)
+    else
+      self:more_at_end()
     end
   end)
+end
+
+--- Tell of a problem; of one with the query in words that do not speak of parameters.
+---@param problem branchline.Error
+local function tell(problem)
+  if type(problem.data) == 'table' and problem.data.parameter == 'query' then
+    return notify.error((problem.message:gsub("^Parameter 'query'", 'The query')))
+  end
+  notify.problem(problem)
 end
 
 --- Ask again, for as many hits as there are.
@@ -95,7 +109,7 @@ function Hits:refresh(done)
   self:_fetch({}, math.max(1, self:count()), nil, function(problem)
     if problem then
       self.indexing = nil
-      notify.problem(problem)
+      tell(problem)
     else
       self:_draw(1)
     end
@@ -109,8 +123,11 @@ end
 ---@param is_asked_for boolean whether a person waits for an answer
 function Hits:more(is_asked_for)
   if self.asking then
+    self.wants_more = self.wants_more or is_asked_for
     return
-  elseif not self.cursor then
+  end
+  self.wants_more = false
+  if not self.cursor then
     return is_asked_for and notify.info('These are all')
   end
   self.asking = true
@@ -121,6 +138,13 @@ function Hits:more(is_asked_for)
     end
     self:_draw(first)
   end)
+end
+
+--- Fetch the next page if the cursor is on the last line.
+function Hits:more_at_end()
+  if self.cursor and vim.api.nvim_get_current_buf() == buffer and vim.fn.line('.') == #self.lines then
+    self:more(false)
+  end
 end
 
 --- Search the sessions of this folder, or all, and show what is found.
@@ -136,6 +160,7 @@ function M.search(query, options)
     sessions = 0,
     asking = false,
     again = false,
+    wants_more = false,
   }, Hits)
   local before = M.current
   M.current = list
@@ -240,9 +265,8 @@ local function make_buffer()
     end
   end)
   on('CursorMoved', function()
-    local list = M.current
-    if list and vim.fn.line('.') > 1 and vim.fn.line('.') == #list.lines then
-      list:more(false)
+    if M.current then
+      M.current:more_at_end()
     end
   end)
   on('BufWipeout', function()
