@@ -200,6 +200,7 @@ def test_quickfix_opens_trees(editor: Editor, talks: list[Path], binary: Path) -
     editor.is_on(order[0].strip()[2:].strip())
     editor.keys(":cnext<CR>")
     editor.is_on(order[1].strip()[2:].strip())
+    assert editor.call("winnr", "$") == 2
     editor.sees("how do we parse dates · " if "what of" in order[1] else "a second talk · ")
 
 
@@ -237,7 +238,8 @@ def test_which_sessions_touched_this_file(editor: Editor, talks: list[Path], pro
 
 
 def test_asking_for_the_query_completes(editor: Editor, talks: list[Path]) -> None:
-    editor.keys(":Branchline search<CR>")
+    editor.command("nmap gz <Plug>(branchline-search)")
+    editor.keys("gz")
     editor.sees("Search:")
     editor.keys("ro<Tab>as<Tab> aardvark")
     editor.sees("Search: role:assistant aardvark")

@@ -174,7 +174,7 @@ local function enter(buf)
   end)
 end
 
---- Make the hits the quickfix list, and open it.
+--- Make the hits the quickfix list, and open it in place of their buffer.
 function M.quickfix()
   local list = under_cursor()
   if not list then
@@ -204,6 +204,7 @@ function M.quickfix()
     title = 'Branchline: ' .. require('branchline.text').clean(list.query),
     items = items,
   })
+  M.close() -- where a window stays, its next buffer is one that quickfix commands may replace
   vim.cmd('botright copen')
 end
 
