@@ -132,3 +132,5 @@ def test_in_a_terminal(terminal: Terminal, talk: Path, project: Path, binary: Pa
     if folder:
         (Path(folder) / f"{binary.name}-export.txt").write_text(shown)
     assert KEY not in written(project / "talk.html")
+    terminal.keys(":qa!", "Enter")
+    until(terminal.has_ended)
