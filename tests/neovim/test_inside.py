@@ -141,7 +141,7 @@ def test_the_command_says_what_it_does_not_know(editor: Editor) -> None:
     editor.command("Branchline filter red")
     editor.says('"red" is no filter. There are: default')
     completed = editor.call("getcompletion", "Branchline se", "cmdline")
-    assert completed == ["sessions"]
+    assert completed == ["search", "sessions"]
 
 
 def test_a_folder_without_conversations_says_how_to_begin(editor: Editor) -> None:

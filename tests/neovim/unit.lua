@@ -223,9 +223,80 @@ end)
 
 test('subcommands are completed', function()
   local command = require('branchline.command')
+  equal(command.complete('ro', 'Branchline search! ro'), { 'role:' })
   equal(command.complete('re', 'Branchline re'), { 'redo', 'rename', 'restart' })
   equal(command.complete('n', 'Branchline filter n'), { 'noTools' })
   equal(command.complete('', 'Branchline undo '), {})
+end)
+
+test('terms of a query are completed', function()
+  local complete = require('branchline.query').complete
+  equal(complete('-ro'), { '-role:' })
+  equal(complete('role:A'), { 'role:assistant' })
+  equal(complete('-tool:re'), { '-tool:read' })
+  equal(complete('after:1'), {})
+  equal(complete('file:%'), { 'file:%' })
+  equal(complete('std:'), {})
+  equal(require('branchline.query').complete_input('some "word ro'), { 'some "word role:' })
+end)
+
+test('file:% is the file of the buffer', function()
+  local expand = require('branchline.query').expand
+  equal(expand('a file:% -file:%', '/p/src/b.py', '/p'), 'a file:src/b.py -file:src/b.py')
+  equal(expand('file:%', '/p/b c "d".py', '/p'), 'file:"b c  d .py"')
+  equal(expand('file:%', '/other/b.py', '/p'), 'file:/other/b.py')
+  equal(expand('file:%', '', '/p'), nil)
+  equal(expand('file:%', 'branchline://tree/x', '/p'), nil)
+  equal(expand('file:%x 100%', '', '/p'), 'file:%x 100%')
+end)
+
+test('matches are marked where they stand in a cleaned snippet', function()
+  local function marked(snippet, matches)
+    local line, places = require('branchline.hit_lines').clean(snippet, matches)
+    return line, vim.tbl_map(function(place)
+      return line:sub(place[1] + 1, place[2])
+    end, places)
+  end
+  local line, found = marked('👩\u{202E}é\27[31m needle \n needle', { { 10, 16 }, { 19, 25 } })
+  equal({ line, found }, { '👩é[31m needle   needle', { 'needle', 'needle' } })
+  line, found = marked('ab', { { 1, 9 }, { 0, 1 }, { 7, 9 } })
+  equal({ line, found }, { 'ab', { 'b', '' } })
+end)
+
+test('hits are grouped, and a page goes on with the session above it', function()
+  local function hit(path, id)
+    local session = { path = path, id = path, modifiedAt = '' }
+    return { session = session, entryId = id, role = 'user', snippet = id, matches = {} }
+  end
+  local function of(hits, last)
+    return vim.tbl_map(function(line)
+      return line.text
+    end, require('branchline.hit_lines').of(hits, 'ascii', 0, last))
+  end
+  local hits = { hit('a', '1'), hit('b', '2'), hit('a', '3') }
+  equal(of(hits), { 'a', '  * 1', '  * 3', 'b', '  * 2' })
+  equal(of(hits, 'b'), { '  * 2', 'a', '  * 1', '  * 3' })
+end)
+
+test('the words of an export are read', function()
+  local export = require('branchline.export')
+  equal(export.read({}, true), { format = 'html', all = true, mask = false, open = false })
+  equal(export.read({ '--mask', 'talk', 'one.md', '--open' }, false), {
+    format = 'markdown',
+    path = 'talk one.md',
+    all = false,
+    mask = true,
+    open = true,
+  })
+  equal(export.read({ 'jsonl', 'html' }, false).path, 'html')
+  equal({ export.read({ '--masked' }, false) }, { nil, '"--masked" is no flag. There are: --all, --mask, --open' })
+  equal(export.complete('--m'), { '--mask' })
+  equal(vim.list_slice(export.complete(''), 1, 3), { 'html', 'jsonl', 'markdown' })
+  equal(
+    export.hidden({ { kind = 'key', count = 1 }, { kind = 'email', count = 2 } }),
+    'hidden: 1 key, 2 e-mail addresses'
+  )
+  equal(export.hidden({}), 'nothing was found to hide')
 end)
 
 test('the help names every subcommand, key, option, highlight and function', function()
@@ -238,7 +309,7 @@ test('the help names every subcommand, key, option, highlight and function', fun
     documented('\n' .. name .. '[ %[{]', name)
   end
   local keys = require('branchline.keys').KEYS
-  for _, key in ipairs(vim.list_extend(vim.list_slice(keys.tree), keys.search)) do
+  for _, key in ipairs(vim.iter({ keys.tree, keys.search, keys.hits }):flatten():totable()) do
     documented('\n    ' .. vim.pesc(key.keys[1]) .. ' +' .. vim.pesc(key.name) .. ' +', key.name)
     documented(vim.pesc(key.help):gsub(' ', '%%s+'), key.help)
   end

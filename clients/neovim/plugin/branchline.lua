@@ -40,7 +40,7 @@ vim.api.nvim_create_autocmd('SessionLoadPost', {
   end,
 })
 
-for _, name in ipairs({ 'tree', 'ask', 'sessions', 'pick' }) do
+for _, name in ipairs({ 'tree', 'ask', 'sessions', 'pick', 'search', 'export' }) do
   vim.keymap.set('n', '<Plug>(branchline-' .. name .. ')', function()
     require('branchline.command').run({ fargs = { name }, bang = false, mods = '' })
   end, { desc = 'Branchline ' .. name })

@@ -115,6 +115,35 @@ M.SUBCOMMANDS = {
       end)
     end,
   },
+  search = {
+    help = 'the entries of all sessions of this folder, with ! of all, that hold words',
+    run = function(command)
+      local query = table.concat(command.args, ' ')
+      local options = { all = command.bang, command = command.window }
+      if query == '' then
+        return require('branchline.hits').ask(options)
+      end
+      require('branchline.hits').expand_and_search(query, options)
+    end,
+    complete = function(lead)
+      return require('branchline.query').complete(lead)
+    end,
+  },
+  export = {
+    help = 'write the session as html, markdown or jsonl; with ! all branches',
+    run = function(command)
+      local options, problem = require('branchline.export').read(command.args, command.bang)
+      if not options then
+        return notify.error(assert(problem))
+      end
+      with_session(function(session)
+        require('branchline.export').export(session, options)
+      end)
+    end,
+    complete = function(lead)
+      return require('branchline.export').complete(lead)
+    end,
+  },
   ask = {
     help = 'write a message to the model',
     run = function(command)
@@ -240,7 +269,7 @@ end
 ---@return string[]
 function M.complete(lead, line)
   local before = line:match('Branchline!?%s+(.*)$') or ''
-  local name = before:match('^(%S+)%s')
+  local name = before:match('^(%S-)!?%s')
   if name then
     local subcommand = M.SUBCOMMANDS[name]
     return subcommand and subcommand.complete and subcommand.complete(lead) or {}

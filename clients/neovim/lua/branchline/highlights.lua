@@ -16,6 +16,8 @@ M.GROUPS = {
   BranchlineNumber = 'LineNr',
   BranchlineStream = 'Comment',
   BranchlineKey = 'Special',
+  BranchlineSession = 'Directory',
+  BranchlineMatch = 'Search',
 }
 
 function M.define()

@@ -72,6 +72,26 @@ function M.context(options, callback)
   end)
 end
 
+--- Search all sessions of this folder, with `all` of all folders: the answer of `session/search`.
+--- Without a callback, what is found is shown.
+---@param query string
+---@param options? {all?: boolean, limit?: integer, perSession?: integer, cursor?: string, wait?: boolean}
+---@param callback? branchline.Callback
+function M.search(query, options, callback)
+  options = options or {}
+  if not callback then
+    return require('branchline.hits').search(query, { all = options.all })
+  end
+  require('branchline.client').connect():request('session/search', {
+    query = query,
+    scope = options.all and 'all' or 'workspace',
+    limit = options.limit,
+    perSession = options.perSession,
+    cursor = options.cursor,
+    wait = options.wait,
+  }, callback)
+end
+
 --- Be told of every change of every open session.
 ---@param callback fun(change: branchline.Change)
 ---@return fun() unsubscribe

@@ -58,6 +58,18 @@ M.KEYS = {
     { name = 'search-next', keys = { 'n' }, help = 'to the next of them' },
     { name = 'search-previous', keys = { 'N' }, help = 'to the one before' },
   },
+  hits = {
+    { name = 'open', keys = { '<CR>' }, help = 'show the entry in its tree' },
+    { name = 'open-split', keys = { 'o' }, help = 'the same in a split' },
+    { name = 'preview', keys = { 'K' }, help = 'show the whole entry' },
+    { name = 'next-session', keys = { ']]' }, help = 'to the next session' },
+    { name = 'previous-session', keys = { '[[' }, help = 'to the session before' },
+    { name = 'more', keys = { '>' }, help = 'fetch more hits; so does going to the last line' },
+    { name = 'refresh', keys = { 'r' }, help = 'search again; so does :e' },
+    { name = 'quickfix', keys = { 'gq' }, help = 'make the hits the quickfix list' },
+    { name = 'close', keys = { 'q' }, help = 'close' },
+    { name = 'help', keys = { 'g?' }, help = 'show these keys' },
+  },
   ask = {
     { name = 'send', keys = { '<C-s>', 'ZZ' }, help = 'send (so does typing :w)' },
     { name = 'store', keys = { 'gs' }, help = 'store it without asking a model' },
@@ -80,10 +92,15 @@ M.KEYS = {
 }
 
 ---@type table<string, table<string, fun()>>
-local ACTIONS = { tree = {}, search = {}, ask = {}, draft = {}, preview = {} }
+local ACTIONS = { tree = {}, search = {}, hits = {}, ask = {}, draft = {}, preview = {} }
 for _, kind in ipairs({ 'tree', 'search' }) do
   for _, key in ipairs(M.KEYS[kind]) do
     ACTIONS[kind][key.name] = tree_action((key.name:gsub('-', '_')))
+  end
+end
+for _, key in ipairs(M.KEYS.hits) do
+  ACTIONS.hits[key.name] = function()
+    require('branchline.hit_actions')[key.name:gsub('-', '_')]()
   end
 end
 for _, kind in ipairs({ 'ask', 'draft' }) do
@@ -104,12 +121,12 @@ ACTIONS.preview.close = function()
 end
 
 --- Give a buffer its maps: the <Plug> ones always, the keys unless the user wants none.
----@param kind "tree"|"search"|"ask"|"draft"|"preview"
+---@param kind "tree"|"search"|"hits"|"ask"|"draft"|"preview"
 ---@param buf integer
 ---@param wanted? boolean whether the keys are wanted at all
 function M.map(kind, buf, wanted)
   wanted = wanted ~= false and require('branchline.config').get().keys
-  local nowait = kind == 'tree' or kind == 'search'
+  local nowait = kind == 'tree' or kind == 'search' or kind == 'hits'
   for _, key in ipairs(M.KEYS[kind]) do
     local plug = ('<Plug>(branchline-%s)'):format(key.name)
     local help = 'Branchline: ' .. key.help

@@ -9,6 +9,7 @@ M.REQUESTS = {
   'session/append',
   'session/tree',
   'session/find',
+  'session/search',
   'session/entries',
   'session/branches',
   'session/context',
@@ -20,6 +21,7 @@ M.REQUESTS = {
   'session/label',
   'session/rename',
   'session/fork',
+  'session/export',
 }
 
 M.NOTIFICATIONS = {
@@ -28,6 +30,7 @@ M.NOTIFICATIONS = {
   'session/busy',
   'session/summaryText',
   'session/messageText',
+  'session/indexing',
 }
 
 return M

@@ -184,6 +184,9 @@ local function find(connection, params)
 end
 
 client.on_notification = function(connection, method, params)
+  if method == 'session/indexing' then
+    return require('branchline.hits').on_indexing(connection, params)
+  end
   local session = find(connection, params)
   if session then
     ON[method](session, params)

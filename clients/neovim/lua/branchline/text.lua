@@ -139,7 +139,7 @@ end
 ---@return string
 function M.plural(count, word)
   local many = word:match('[^aeiou]y$') and word:sub(1, -2) .. 'ies'
-    or word:match('ch$') and word .. 'es'
+    or (word:match('ch$') or word:match('ss$')) and word .. 'es'
     or word .. 's'
   return ('%d %s'):format(count, count == 1 and word or many)
 end
