@@ -7,6 +7,7 @@ import { readState } from "../shared/treeState";
 import { element, fill, type Api } from "./dom";
 import { Head } from "./head";
 import { makeHelp } from "./help";
+import { Reveal } from "./reveal";
 import { Strip } from "./strip";
 import { Tree } from "./tree";
 import { Writing } from "./writing";
@@ -16,6 +17,7 @@ const KEEP_AFTER = 200;
 
 export class Page {
   private readonly tree: Tree;
+  private readonly reveal: Reveal;
   private readonly head: Head;
   private readonly strip: Strip;
   private readonly writing: Writing;
@@ -49,6 +51,9 @@ export class Page {
       },
       words,
       readState(api.getState()),
+    );
+    this.reveal = new Reveal(this.tree, (ask, view, at) =>
+      this.post({ type: "rows", ask, view, at, limit: 1 }),
     );
     this.head = new Head(words, {
       search: (text) => this.tree.setQuery(text),
@@ -95,7 +100,7 @@ export class Page {
         this.overviewOf = "";
         return;
       case "rows":
-        this.tree.rows(message.ask, message.answer);
+        if (!this.reveal.rows(message.ask, message.answer)) this.tree.rows(message.ask, message.answer);
         return;
       case "located":
         this.tree.located(message.ask, message.answer);
@@ -125,6 +130,10 @@ export class Page {
         return;
       case "show":
         this.tree.show(message.id);
+        return;
+      case "reveal":
+        this.tree.scroller.focus();
+        this.reveal.start(message.id);
         return;
       case "bracket":
         this.bracketTitle = message.title;
