@@ -96,7 +96,8 @@ export function hitItems(hits: readonly SearchHit[], now: number): SearchItem[] 
     for (const hit of group) {
       items.push({
         label: marked(hit),
-        description: facts(roleName(hit.role), shortAge(hit.timestamp, now)),
+        // Below it: beside it, a long snippet and the session's name would leave no room.
+        detail: facts(roleName(hit.role), shortAge(hit.timestamp, now)),
         iconPath: new vscode.ThemeIcon(ICONS[hit.role] ?? "symbol-misc"),
         buttons: [{ iconPath: new vscode.ThemeIcon("go-to-file"), tooltip: vscode.l10n.t("Open Entry") }],
         alwaysShow: true,
@@ -233,7 +234,8 @@ class Search {
     this.found = [];
     if (kindOf(error) === "invalidParams") {
       const label = vscode.l10n.t("This cannot be searched for.");
-      const detail = plainText(error instanceof Error ? error.message : "");
+      const said = error instanceof Error ? error.message : "";
+      const detail = plainText(said.replace(/^Parameter '\w+' /, ""));
       const iconPath = new vscode.ThemeIcon("warning");
       this.show([{ label, detail, iconPath, alwaysShow: true }], false);
       return;

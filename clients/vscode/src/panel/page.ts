@@ -132,7 +132,7 @@ export class Page {
         this.tree.show(message.id);
         return;
       case "reveal":
-        this.tree.scroller.focus();
+        this.leaveSearch();
         this.reveal.start(message.id);
         return;
       case "bracket":
@@ -267,6 +267,12 @@ export class Page {
     this.head.clearSearch();
     this.tree.setQuery("");
     this.tree.scroller.focus();
+  }
+
+  /** Whoever types in the search box is done; the focus is taken from no other part of the editor. */
+  private leaveSearch(): void {
+    if (document.hasFocus()) this.tree.scroller.focus();
+    else if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
   }
 
   private showHelp(): void {

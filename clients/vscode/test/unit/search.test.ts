@@ -49,7 +49,7 @@ describe("the hits", () => {
 
   it("say whose they are and how old", () => {
     const [, item] = hitItems([hit("/a", "1", { role: "toolResult", timestamp: "2026-01-10T10:00:00.000Z" })], Date.parse("2026-01-12T10:00:00.000Z"));
-    expect(item?.description).toBe("Tool · 2d");
+    expect(item?.detail).toBe("Tool · 2d");
   });
 
   it("are marked where the words stand, and draw no icons and no control characters", () => {
@@ -149,7 +149,7 @@ describe("the search", () => {
     search().show("before:x");
     daemon.last.fail(Object.assign(new Error("Parameter 'query' has a wrong date"), { data: { kind: "invalidParams" } }));
     await vi.advanceTimersByTimeAsync(0);
-    expect(pick().items).toMatchObject([{ label: "This cannot be searched for.", detail: "Parameter 'query' has a wrong date" }]);
+    expect(pick().items).toMatchObject([{ label: "This cannot be searched for.", detail: "has a wrong date" }]);
     expect(record.messages).toEqual([]);
   });
 
