@@ -173,6 +173,7 @@ step("the menu of a file finds the sessions that touched it", async () => {
 async function answerExport(proposed, ...answers) {
   for (const [at, answer] of answers.entries()) {
     await until(`question ${at + 1}`, async () => (await editor.quick.locator(".quick-input-title").innerText()).includes(`(${at + 1}/3)`));
+    await editor.screenshot(`search-question-${at + 1}`);
     await item(answer).click();
   }
   await until(`${proposed} is proposed`, async () => (await input().inputValue()) === proposed);
@@ -216,6 +217,7 @@ step("a file that is there is not replaced, and another name is asked for", asyn
   await answerExport(proposed, "JSONL", "The active branch", "Hide nothing");
   const refused = editor.page.locator(".monaco-dialog-box").filter({ hasText: "Branchline replaces no file" });
   await saveAs(taken, () => refused.isVisible());
+  await editor.screenshot("search-refused");
   await editor.dialog("Branchline replaces no file", "Another Name");
   await until("it is asked for again", async () => (await input().inputValue()) === proposed);
   const path = join(exported, "records.jsonl");
