@@ -127,6 +127,8 @@ step("a query that is none is answered in the list", async () => {
 
 step("other folders are a button away, and several hits of a session stay together", async () => {
   await searchFor("axolotl ", "Nothing was found.");
+  // What the pointer rests on is explained, over the button.
+  await editor.page.mouse.move(640, 790);
   await editor.quick.locator('.action-label[aria-label="Search the sessions of all folders"]').click();
   await item("«axolotl»").waitFor();
   assert.equal(await editor.quick.locator(".quick-input-title").innerText(), "Sessions of all folders");
