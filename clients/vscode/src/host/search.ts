@@ -218,12 +218,12 @@ class Search {
     if (nextCursor !== null) {
       items.push({ label: t("more…"), alwaysShow: true, does: { cursor: nextCursor } });
     } else if (items.length === 0) {
-      items.push({ label: t("Nothing was found."), alwaysShow: true });
-      if (this.scope === "workspace") {
+      items.push({ label: indexing === null ? t("Nothing was found.") : t("Nothing was found yet."), alwaysShow: true });
+      if (this.scope === "workspace" && indexing === null) {
         items.push({ label: t("Search the sessions of all folders"), alwaysShow: true, does: { scope: "all" } });
       }
     }
-    this.show(items, again || cursor !== null, items[before.length + 1]);
+    this.show(items, again || cursor !== null, cursor === null ? undefined : items[before.length + 1]);
     if (this.indexedMore && indexing !== null && cursor === null) void this.ask(null, true);
     this.indexedMore = false;
   }

@@ -42,11 +42,28 @@ function deepSession() {
   return lines;
 }
 
+/** So many sessions that the index is seen being made. */
+function makeCrowd() {
+  const filling = "grass and hay ".repeat(150);
+  for (let at = 0; at < 5000; at++) {
+    const tip = `c${at}`;
+    world.session(`crowd-${at}`, [
+      { ...header(`crowd-${at}`, world.project), timestamp: "2025-01-01T00:00:00.000Z" },
+      ...[said("c1", null, "user", `gnu number ${at}`), said(tip, "c1", "assistant", filling)].map((entry) => ({
+        ...entry,
+        timestamp: "2025-01-01T00:00:00.000Z",
+        message: { ...entry.message, timestamp: Date.parse("2025-01-01T00:00:00.000Z") },
+      })),
+    ]);
+  }
+}
+
 let editor;
 const exported = world.path("exported");
 
 before(async () => {
   world.demo();
+  makeCrowd();
   world.session("deep", deepSession());
   world.session("elsewhere", [
     header("elsewhere", "/somewhere/else"),
@@ -89,6 +106,15 @@ async function shownRow(text) {
   });
   assert.ok(inside, "it is in sight");
 }
+
+step("while the index is made its progress is told, and hits come by themselves", async () => {
+  const title = editor.quick.locator(".quick-input-title");
+  const told = until("progress is told", async () => /· Indexing [\d,]+ of 5,003 sessions…$/.test(await title.innerText()), 60_000);
+  await Promise.all([told, searchFor("gnu", "")]);
+  await until("it is over", async () => (await title.innerText()) === "Sessions of this workspace");
+  await item("«gnu» number").waitFor();
+  await editor.page.keyboard.press("Escape");
+});
 
 step("what is typed is found, by session, and marked", async () => {
   await openSession(editor, "nightly import", "Done. The batch");

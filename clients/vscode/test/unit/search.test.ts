@@ -179,6 +179,12 @@ describe("the search", () => {
     expect(daemon.asked.length).toBe(3);
   });
 
+  it("does not say that there is nothing while the index lacks something", async () => {
+    search().show("x");
+    await daemon.answers([], { indexing: { sessions: 1, ofSessions: 3, bytes: 0, ofBytes: 0 } });
+    expect(labels()).toEqual(["Nothing was found yet."]);
+  });
+
   it("offers all folders where the workspace has nothing", async () => {
     search().show("x");
     await daemon.answers([]);
