@@ -17,10 +17,12 @@ import { install } from "./install";
 import type { Messages } from "./messages";
 import type { Moves } from "./moves";
 import type { OwnModel } from "./ownModel";
+import { exportConversation, revealFile } from "./export";
 import { PANEL, type Panels } from "./panel";
 import { findPi, showFirst, startPi } from "./pi";
 import { pickPoint, pickSession } from "./pickers";
 import { sessionTitle, type Node, type SessionsView } from "./sessionsView";
+import type { SessionSearch } from "./search";
 import type { Summaries } from "./summaries";
 
 export interface Parts {
@@ -36,6 +38,7 @@ export interface Parts {
   drafts: Drafts;
   messages: Messages;
   ownModel: OwnModel;
+  search: SessionSearch;
 }
 
 type Handler = (argument?: unknown) => unknown;
@@ -54,6 +57,16 @@ export async function openPanel(path: string): Promise<void> {
   await vscode.commands.executeCommand("vscode.openWith", uri, PANEL, {
     preview: false,
     ...(group !== undefined && { viewColumn: group.viewColumn }),
+  });
+}
+
+/** Show an entry of a session, wherever in its tree it lies; null shows the session as it was left. */
+export async function openEntry(parts: Pick<Parts, "conversations" | "panels">, path: string, id: EntryId | null): Promise<void> {
+  await openPanel(path);
+  if (id === null) return;
+  await parts.conversations.with(path, (conversation) => {
+    parts.panels.postTo(conversation, { type: "reveal", id });
+    return Promise.resolve();
   });
 }
 
@@ -251,14 +264,11 @@ export function commandTable(parts: Parts): Record<string, Handler> {
     "branchline.deleteSession": (node) =>
       withSession(node, ({ path, title }) => deleteSession(path, title)),
     "branchline.revealSession": (node) =>
-      withSession(node, ({ path }) =>
-        vscode.commands.executeCommand(
-          vscode.env.remoteName === undefined && vscode.env.uiKind === vscode.UIKind.Desktop
-            ? "revealFileInOS"
-            : "vscode.open",
-          vscode.Uri.file(path),
-        ),
-      ),
+      withSession(node, ({ path }) => revealFile(path)),
+    "branchline.export": (node) =>
+      withSession(node, (session) => exportConversation(daemon, session)),
+    "branchline.search": () => parts.search.show(),
+    "branchline.searchFile": (uri) => parts.search.showFile(uri),
     "branchline.continueInPi": (node) =>
       withSession(node, async ({ path, cwd }) => {
         const pi = await findPi();

@@ -73,6 +73,7 @@ const NOTIFICATION_NAMES: readonly NotificationName[] = [
   "session/changed",
   "session/reset",
   "session/listChanged",
+  "session/indexing",
   "session/busy",
   "session/summaryText",
   "session/messageText",

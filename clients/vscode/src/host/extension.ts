@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import * as vscode from "vscode";
-import { commandTable, openPanel, registerCommands } from "./commands";
+import { commandTable, openEntry, openPanel, registerCommands } from "./commands";
 import { Consent } from "./consent";
 import { Conversations } from "./conversation";
 import { DaemonClient } from "./daemon";
@@ -13,6 +13,7 @@ import { Messages } from "./messages";
 import { Moves } from "./moves";
 import { OwnModel } from "./ownModel";
 import { PANEL, Panels } from "./panel";
+import { SessionSearch } from "./search";
 import { SessionsView } from "./sessionsView";
 import { daemonSettings } from "./settings";
 import { StatusBar } from "./statusBar";
@@ -39,6 +40,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const moves = new Moves(daemon, conversations, panels, drafts, buttons, summaries);
   const messages = new Messages(daemon, drafts, buttons, conversations, consent, openPanel);
   const entries = new EntryDocuments(daemon);
+  const search = new SessionSearch(daemon, context.workspaceState, (path, id) =>
+    openEntry({ conversations, panels }, path, id),
+  );
   const parts = {
     context,
     log,
@@ -52,6 +56,7 @@ export function activate(context: vscode.ExtensionContext): void {
     drafts,
     messages,
     ownModel,
+    search,
   };
   context.subscriptions.push(
     log,

@@ -22,6 +22,8 @@ import { failureHtml, panelHtml } from "./panelHtml";
 import { keyHelp, words } from "./words";
 
 export const PANEL = "branchline.conversation";
+/** What a page is still told when it comes later. */
+const WAITING: readonly ToPage["type"][] = ["show", "reveal", "bracket"];
 
 class SessionDocument implements vscode.CustomDocument {
   constructor(readonly uri: vscode.Uri) {}
@@ -50,7 +52,7 @@ export class Panel {
 
   post(message: ToPage): void {
     if (this.ready) void this.webviewPanel.webview.postMessage(message);
-    else if (message.type === "show" || message.type === "bracket") this.waiting.push(message);
+    else if (WAITING.includes(message.type)) this.waiting.push(message);
   }
 
   /** What is selected once all keys so far have done their work: they go to the page and back. */
@@ -80,10 +82,10 @@ export class Panel {
     for (const ask of [...this.asking.keys()]) this.answered(ask);
   }
 
-  /** The page is there and knows the session: what had to wait is told. */
-  begin(): void {
+  /** The page is there: it is told of the session, then what had to wait. */
+  begin(opened: ToPage): void {
     this.ready = true;
-    for (const message of this.waiting) this.post(message);
+    for (const message of [opened, ...this.waiting]) this.post(message);
     this.waiting = [];
   }
 }
@@ -275,9 +277,8 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
   // --- to the page ---------------------------------------------------------------------------------
 
   private open(panel: Panel, conversation: Conversation): void {
-    panel.begin();
     const { info, leafId, revision, usage, warnings } = conversation;
-    panel.post({
+    panel.begin({
       type: "opened",
       opened: { session: info, leafId, revision, usage, warnings },
       words: words(),

@@ -7,6 +7,7 @@ import { readState } from "../shared/treeState";
 import { element, fill, type Api } from "./dom";
 import { Head } from "./head";
 import { makeHelp } from "./help";
+import { Reveal } from "./reveal";
 import { Strip } from "./strip";
 import { Tree } from "./tree";
 import { Writing } from "./writing";
@@ -21,6 +22,7 @@ const FIRST_ROWS = "branchline: first rows";
 
 export class Page {
   private readonly tree: Tree;
+  private readonly reveal: Reveal;
   private readonly head: Head;
   private readonly strip: Strip;
   private readonly writing: Writing;
@@ -54,6 +56,9 @@ export class Page {
       },
       words,
       readState(api.getState()),
+    );
+    this.reveal = new Reveal(this.tree, (ask, view, at) =>
+      this.post({ type: "rows", ask, view, at, limit: 1 }),
     );
     this.head = new Head(words, {
       search: (text) => this.tree.setQuery(text),
@@ -105,7 +110,7 @@ export class Page {
         this.overviewOf = "";
         return;
       case "rows":
-        this.tree.rows(message.ask, message.answer);
+        if (!this.reveal.rows(message.ask, message.answer)) this.tree.rows(message.ask, message.answer);
         return;
       case "located":
         this.tree.located(message.ask, message.answer);
@@ -135,6 +140,10 @@ export class Page {
         return;
       case "show":
         this.tree.show(message.id);
+        return;
+      case "reveal":
+        this.leaveSearch();
+        this.reveal.start(message.id);
         return;
       case "bracket":
         this.bracketTitle = message.title;
@@ -270,6 +279,12 @@ export class Page {
     this.head.clearSearch();
     this.tree.setQuery("");
     this.tree.scroller.focus();
+  }
+
+  /** Whoever types in the search box is done; the focus is taken from no other part of the editor. */
+  private leaveSearch(): void {
+    if (document.hasFocus()) this.tree.scroller.focus();
+    else if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
   }
 
   private showHelp(): void {

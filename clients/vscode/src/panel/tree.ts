@@ -127,10 +127,11 @@ export class Tree {
     this.load((goes ? null : this.anchor()) ?? this.leafAnchor());
   }
 
-  /** Scroll to an entry and select it. */
-  show(id: EntryId): void {
-    const loading = [...this.pending.values()].some((what) => typeof what === "object" && "reload" in what);
-    const known = loading ? null : this.pages.indexOf(id);
+  /** Scroll to an entry and select it, looking at the tree as before or otherwise. */
+  show(id: EntryId, view: Looking = this.state.view): void {
+    const asked = [...this.pending.values()].some((what) => typeof what === "object" && "reload" in what);
+    const known = asked || view !== this.state.view ? null : this.pages.indexOf(id);
+    this.state = { ...this.state, view };
     if (known === null) this.load({ id, at: null, focus: true });
     else this.goTo(known, true);
   }
@@ -175,9 +176,8 @@ export class Tree {
   }
 
   private ask(what: Question): number {
-    const ask = ++this.asks;
-    this.pending.set(ask, what);
-    return ask;
+    this.pending.set(++this.asks, what);
+    return this.asks;
   }
 
   private load(anchor: Anchor | null, told = false): void {

@@ -127,6 +127,7 @@ export type ToPage =
   | { type: "act"; action: PanelAction }
   | { type: "which"; ask: number }
   | { type: "show"; id: EntryId }
+  | { type: "reveal"; id: EntryId }
   | { type: "bracket"; ids: EntryId[]; title: string }
   | { type: "overview"; ask: number; overview: Overview }
   | { type: "keys"; on: boolean }

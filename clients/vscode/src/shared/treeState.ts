@@ -66,6 +66,25 @@ export function unfolding(view: Looking, row: Row): Partial<Looking> {
   return { expanded: [...expanded, id] };
 }
 
+/**
+ * What to change in the view so that an entry gets a row of its own, one step at a time.
+ *
+ * @param row the row that it stands in now, if any.
+ * @returns null if it has a row of its own, or nothing more can be done.
+ */
+export function revealing(view: Looking, row: Row | undefined, id: EntryId): Partial<Looking> | null {
+  const group = row?.type === "run" || row?.type === "branches";
+  if (row?.id === id && !group) return null;
+  if (view.query !== null) return { query: null };
+  if (row?.folded === true) {
+    const change = unfolding(view, row);
+    const opens = change.expanded?.at(-1);
+    if (opens === undefined || !view.expanded.includes(opens)) return change;
+  }
+  if (view.filter === "all") return null;
+  return { filter: view.filter === "default" ? "all" : "default" };
+}
+
 /** What folding a row, or the group it was opened from, changes in the view; null if nothing folds. */
 export function folding(view: Looking, row: Row): Partial<Looking> | null {
   const { folded, expanded } = view;

@@ -4,6 +4,7 @@ export const record = {
   context: new Map<string, unknown>(),
   executed: [] as unknown[][],
   messages: [] as { text: string; items: string[] }[],
+  picks: [] as QuickPick[],
   /** What the person chooses next, by title. */
   choose: undefined as string | undefined,
   configuration: {} as Record<string, { globalValue?: unknown; workspaceValue?: unknown }>,
@@ -13,6 +14,7 @@ export function reset(): void {
   record.context.clear();
   record.executed = [];
   record.messages = [];
+  record.picks = [];
   record.choose = undefined;
   record.configuration = {};
 }
@@ -98,6 +100,54 @@ export const l10n = {
 };
 export const env = { language: "en" };
 
+export class CancellationTokenSource {
+  readonly token = { isCancellationRequested: false };
+  cancel(): void {
+    this.token.isCancellationRequested = true;
+  }
+  dispose(): void {
+    // Nothing is held.
+  }
+}
+
+/** A quick pick that the test types into and chooses from. */
+export class QuickPick {
+  title = "";
+  value = "";
+  busy = false;
+  items: { label: string }[] = [];
+  activeItems: { label: string }[] = [];
+  selectedItems: { label: string }[] = [];
+  buttons: { tooltip: string }[] = [];
+  readonly typed = new EventEmitter<string>();
+  readonly button = new EventEmitter<unknown>();
+  readonly itemButton = new EventEmitter<{ item: unknown }>();
+  readonly accepted = new EventEmitter<void>();
+  readonly hidden = new EventEmitter<void>();
+  onDidChangeValue = this.typed.event;
+  onDidTriggerButton = this.button.event;
+  onDidTriggerItemButton = this.itemButton.event;
+  onDidAccept = this.accepted.event;
+  onDidHide = this.hidden.event;
+  show(): void {
+    record.picks.push(this);
+  }
+  hide(): void {
+    this.hidden.fire();
+  }
+  dispose(): void {
+    this.hidden.dispose();
+  }
+  type(value: string): void {
+    this.value = value;
+    this.typed.fire(value);
+  }
+  choose(label: string): void {
+    this.selectedItems = this.items.filter((item) => item.label === label);
+    this.accepted.fire();
+  }
+}
+
 function shown(text: string, ...items: unknown[]): Promise<string | undefined> {
   const titles = items.filter((item): item is string => typeof item === "string");
   record.messages.push({ text, items: titles });
@@ -107,6 +157,8 @@ export const window = {
   showErrorMessage: shown,
   showInformationMessage: shown,
   showWarningMessage: shown,
+  activeTextEditor: undefined,
+  createQuickPick: () => new QuickPick(),
 };
 export const commands = {
   executeCommand(name: string, ...values: unknown[]): Promise<void> {
@@ -117,6 +169,8 @@ export const commands = {
 };
 export const workspace = {
   isTrusted: true,
+  workspaceFolders: [] as unknown[],
+  asRelativePath: (uri: Uri): string => uri.path.replace(/^\/project\//, ""),
   getConfiguration(section: string) {
     return {
       get: (key: string, other: unknown): unknown =>
