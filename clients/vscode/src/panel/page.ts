@@ -224,6 +224,7 @@ export class Page {
       role: row?.role ?? null,
       label: row?.label ?? null,
     });
+    this.keep(); // at once: what opens in the panel's place takes the page away before any delay is over
   }
 
   private enter(row: Row): void {
