@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from branchline.catalogue.query import Query
 from branchline.catalogue.words import RESULT_CHARACTERS, separated, words
 from branchline.errors import InvalidParams
+from branchline.log.info import SessionInfo
 from tests.unit.catalogues import Catalogue
 from tests.unit.helpers import entry, message
 from tests.unit.session_files import assistant, user
@@ -262,3 +263,17 @@ def test_a_file_that_is_another_by_now_gives_no_hit(full: Catalogue) -> None:
     assert full.found("another") == []
     (full.folder / "one.jsonl").unlink()
     assert full.found("parser") == []
+
+
+def test_a_search_that_nobody_waits_for_does_nothing(full: Catalogue) -> None:
+    asked: list[str] = []
+
+    def wanted(info: SessionInfo) -> bool:
+        asked.append(info["id"])
+        return True
+
+    query = Query.read("parser")
+    page = full.searcher.search(query, wanted, None, 50, None, is_ended=lambda: True)
+    assert (page.hits, page.next_cursor, asked) == ([], None, [])
+    assert full.searcher.search(query, wanted, None, 50, None).hits
+    assert sorted(asked) == ["one", "three", "two"]

@@ -128,15 +128,25 @@ class Searcher:
         self._version: tuple[Connection, int] | None = None
 
     def search(
-        self, query: Query, wanted: Wanted, cursor: str | None, limit: int, per_session: int | None
+        self,
+        query: Query,
+        wanted: Wanted,
+        cursor: str | None,
+        limit: int,
+        per_session: int | None,
+        *,
+        is_ended: Callable[[], bool] = lambda: False,
     ) -> HitPage:
         """The page of hits behind ``cursor`` (None: the first), in sessions that are ``wanted``.
 
-        ``per_session``: at most so many of one session. Raises `InvalidParams` for a cursor that
-        no page gave, and what `Database.use` raises.
+        ``per_session``: at most so many of one session. ``is_ended``: whether nobody waits for it
+        any more; asked when its turn has come, and then nothing is found. Raises `InvalidParams`
+        for a cursor that no page gave, and what `Database.use` raises.
         """
         bound, at = (_END, 0) if cursor is None else _read_cursor(cursor)
         with self._database.use() as connection, reading(connection):
+            if is_ended():
+                return HitPage([], None)
             self._load(connection)
             infos = {
                 row.key: row.info

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from errno import EIO
+from functools import partial
 from sqlite3 import Error
+from threading import Event
 from typing import Any, Final
 
 from anyio import to_thread
@@ -44,7 +46,7 @@ async def search(service: Service, client: Client, request: SearchRequest) -> di
         service.indexing.want_folders(roots)
         news = await to_thread.run_sync(service.searcher.news, roots)
         indexing = await _take_in(service.indexing, news, wait=request.wait)
-        page = await to_thread.run_sync(_find, service.searcher, query, request, client)
+        page = await _find(service.searcher, query, request, client)
     except CatalogueDamaged:
         service.indexing.forget_folders()  # it is gone, and empty when next asked
         return await search(service, client, request)
@@ -71,11 +73,27 @@ async def _take_in(
     return indexing.state.as_json()
 
 
-def _find(searcher: Searcher, query: Query, request: SearchRequest, client: Client) -> HitPage:
+async def _find(
+    searcher: Searcher, query: Query, request: SearchRequest, client: Client
+) -> HitPage:
+    """The page; whoever takes the request back, as one does who types on, waits no longer."""
     folders = tuple(f"{root.path}/" for root in client.roots())
     here = None if request.everywhere else InFolders(client.folders)
 
     def is_wanted(info: SessionInfo) -> bool:
         return info["path"].startswith(folders) and (here is None or here(info))
 
-    return searcher.search(query, is_wanted, request.cursor, request.limit, request.per_session)
+    ended = Event()
+    search = partial(
+        searcher.search,
+        query,
+        is_wanted,
+        request.cursor,
+        request.limit,
+        request.per_session,
+        is_ended=ended.is_set,
+    )
+    try:
+        return await to_thread.run_sync(search, abandon_on_cancel=True)
+    finally:
+        ended.set()
