@@ -1,9 +1,22 @@
-"""What all tests share: the last word of a test run is what it did not test."""
+"""What all tests share: compiled modules, and a last word that says what was not tested."""
 
+import compileall
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from _pytest.terminal import TerminalReporter
+
+import branchline
+
+
+def pytest_sessionstart() -> None:
+    """Compile the package, so that no daemon has to.
+
+    Some tests limit how large its files may get, and of a module that it compiled then it would
+    leave a half behind, which Python takes for the whole from then on.
+    """
+    compileall.compile_dir(Path(branchline.__file__).parent, quiet=1)
 
 
 @pytest.hookimpl(trylast=True)
