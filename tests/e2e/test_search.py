@@ -13,8 +13,8 @@ from tests.e2e.talk import said, write_session
 from tests.unit.helpers import message
 from tests.unit.session_files import text_line, user
 
-LARGE = 20_000
-"""Characters of a message; a few of them, and a file is not scanned whole for a list."""
+LARGE = 1_000_000
+"""Characters of a message; nine of them, and a file is not scanned whole for a list."""
 
 
 @pytest.fixture

@@ -335,6 +335,21 @@ def test_counts_come_when_a_large_file_was_indexed(catalogue: Catalogue) -> None
     assert (listing.info(path) or {})["entryCount"] == 9
 
 
+def test_counts_come_at_once_for_what_is_looked_at(catalogue: Catalogue) -> None:
+    paths = []
+    for number in range(3):
+        records = [user(f"{at}", None, "x" * 9000) for at in range(9)]
+        paths.append(str(catalogue.write(f"large{number}.jsonl", *records)))
+    listing = Listing(catalogue.database)
+    infos = listing.infos(paths)
+    size = infos[0]["sizeBytes"]
+    counted = listing.counted(infos, 2 * size + 1)
+    assert [info["entryCount"] for info in counted] == [9, 9, None]
+    assert [info["entryCount"] for info in listing.infos(paths)] == [9, 9, None]
+    os.unlink(paths[2])
+    assert listing.counted(infos[2:], size) == infos[2:]
+
+
 def test_a_list_does_without_a_catalogue_that_is_of_no_use(catalogue: Catalogue) -> None:
     catalogue.database.close()
     no_database(catalogue.database.path)

@@ -2,7 +2,8 @@
 
 What is known is taken from memory, else from the catalogue, else read from the file. Of a large
 file that the catalogue does not know yet only head and tail are read, so that a list is quick:
-its counts come when it has been indexed (`Listing.take_over`). One bad file never hides the others.
+its counts come when somebody looks at it (`Listing.counted`) or when it has been indexed
+(`Listing.take_over`). One bad file never hides the others.
 """
 
 import os
@@ -76,6 +77,17 @@ class Listing:
                 return None
         return read_session_id(Path(path))
 
+    def counted(self, infos: Iterable[SessionInfo], most_bytes: int) -> list[SessionInfo]:
+        """The same infos; with their counts, as far as ``most_bytes`` of files need be read."""
+        counted: list[SessionInfo] = []
+        for info in infos:
+            known: SessionInfo | None = info
+            if info["readable"] and info["entryCount"] is None and info["sizeBytes"] <= most_bytes:
+                most_bytes -= info["sizeBytes"]
+                known = self._counted(info["path"])
+            counted.append(known or info)
+        return counted
+
     def take_over(self, paths: Iterable[str]) -> list[SessionInfo]:
         """Take over what the catalogue knows of files now; give the infos that say more by that."""
         with self._turn:
@@ -103,6 +115,16 @@ class Listing:
                     self._seen[row.path] = _Seen(row.status, row.info)
         except (CatalogueDamaged, Error, OSError):
             return  # it will be made anew; the files are there
+
+    def _counted(self, path: str) -> SessionInfo | None:
+        with self._turn:
+            try:
+                status = os.stat(path)
+            except OSError:
+                return None
+            info = read_info(Path(path), status, whole_up_to=status.st_size)
+            self._seen[path] = _Seen(status_key(status), info)
+            return info
 
     def _info(self, path: str, status: os.stat_result) -> SessionInfo | None:
         seen = self._seen.get(path)

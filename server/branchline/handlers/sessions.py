@@ -23,6 +23,8 @@ from branchline.wire.method_params import (
 Result = dict[str, Any]
 
 _VALID_ID: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+_COUNTED_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of session files that are read for the counts of one page of a list: some milliseconds."""
 _MAX_ID: Final = 128
 
 
@@ -41,7 +43,8 @@ async def list_sessions(connection: Connection, params: ListParams) -> Result:
 
     def select() -> Result:
         page = listing.select(infos, wanted, params.cursor, params.limit)
-        return {"sessions": page.sessions, "total": page.total, "nextCursor": page.next_cursor}
+        sessions = service.registry.listing.counted(page.sessions, _COUNTED_BYTES)
+        return {"sessions": sessions, "total": page.total, "nextCursor": page.next_cursor}
 
     return await to_thread.run_sync(select)
 

@@ -32,7 +32,7 @@ from branchline.tree.preview import one_line
 SessionInfo = dict[str, Any]
 
 SMALL_BYTES: Final = 64 * 1024
-"""Files up to this size are scanned whole, and so their entries counted."""
+"""Files up to this size are scanned whole unless somebody says otherwise."""
 _FIRST_EDGE_BYTES: Final = 16 * 1024
 _EDGE_BYTES: Final = 256 * 1024
 """How much of a large file's head and tail is read first, and at most."""
@@ -40,10 +40,15 @@ _LATEST: Final = 253_402_300_799_000
 """The last second of the year 9999, in milliseconds: a timestamp has four digits for the year."""
 
 
-def read_info(path: Path, status: os.stat_result) -> SessionInfo | None:
-    """The info of one regular file; None if it is not a session. Blocks."""
+def read_info(
+    path: Path, status: os.stat_result, whole_up_to: int = SMALL_BYTES
+) -> SessionInfo | None:
+    """The info of one regular file; None if it is not a session. Blocks.
+
+    Files up to ``whole_up_to`` bytes are scanned whole, and so their entries counted.
+    """
     try:
-        if status.st_size > SMALL_BYTES:
+        if status.st_size > whole_up_to:
             return _from_edges(path, status)
         file = SessionReader(path, 0, None)
     except InvalidSession:

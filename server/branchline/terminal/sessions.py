@@ -39,7 +39,8 @@ def title(info: Mapping[str, Any]) -> str:
 
 def _counts(info: Mapping[str, Any]) -> str:
     if info["messageCount"] is None:
-        return f"{info['sizeBytes'] / 1e6:.0f} MB"
+        size = info["sizeBytes"]
+        return f"{size / 1e6:.0f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
     messages = _many(info["messageCount"], "message", "messages")
     branches = info["branchCount"]
     return f"{messages}, {branches} branches" if branches > 1 else messages
