@@ -346,6 +346,7 @@ def test_counts_come_at_once_for_what_is_looked_at(catalogue: Catalogue) -> None
     counted = listing.counted(infos, 2 * size + 1)
     assert [info["entryCount"] for info in counted] == [9, 9, None]
     assert [info["entryCount"] for info in listing.infos(paths)] == [9, 9, None]
+    assert listing.counted(counted, 2 * size + 1) == counted
     os.unlink(paths[2])
     assert listing.counted(infos[2:], size) == infos[2:]
 

@@ -78,14 +78,14 @@ class Listing:
         return read_session_id(Path(path))
 
     def counted(self, infos: Iterable[SessionInfo], most_bytes: int) -> list[SessionInfo]:
-        """The same infos; with their counts, as far as ``most_bytes`` of files need be read."""
-        counted: list[SessionInfo] = []
-        for info in infos:
-            known: SessionInfo | None = info
-            if info["readable"] and info["entryCount"] is None and info["sizeBytes"] <= most_bytes:
-                most_bytes -= info["sizeBytes"]
-                known = self._counted(info["path"])
-            counted.append(known or info)
+        """The same infos; the first, of files that have ``most_bytes`` together, with counts."""
+        counted = list(infos)
+        for at, info in enumerate(counted):
+            most_bytes -= info["sizeBytes"]
+            if most_bytes < 0:
+                break
+            if info["readable"] and info["entryCount"] is None:
+                counted[at] = self._counted(info["path"]) or info
         return counted
 
     def take_over(self, paths: Iterable[str]) -> list[SessionInfo]:
