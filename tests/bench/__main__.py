@@ -87,9 +87,9 @@ What a profile of each shows:
   write and the fingerprint that notices an overwritten file are about 20 system calls.
 * *Append, synced*: the same work, on caches that went cold while the disk was waited for. Over the
   protocol the slowest hundredth is the disk's own.
-* *List again*: 500 looks at the status of the files are half of it; the goal lies within the spread.
-* *Switch*, and the slowest hundredth of synced appends: since these sessions are opened by their saved
-  index they take longer in L than in sessions that were scanned (there 2 ms). Not profiled yet.
+* *List again*: 500 looks at the status of files are half of it; the goal lies within the spread.
+* *Switch*, and the slowest hundredth of synced appends: these sessions are opened by their saved
+  index now, and take longer in L than sessions that were scanned (there 2 ms). Not profiled yet.
 * *Rows after a switch*: a move turns another branch into the straight line, so the rows of the
   whole path are laid out again, from memory; what is sent and read is the window alone.
 * *S and M*: what takes Pi less than a few milliseconds is dominated by the protocol's round trip.
