@@ -35,7 +35,7 @@ from branchline.entries import Kind
 from branchline.errors import BranchlineError, InvalidSession
 from branchline.log.format import milliseconds
 from branchline.log.info import describe
-from branchline.log.locations import make_private_folders, session_files
+from branchline.log.locations import beginnings, make_private_folders, session_files
 from branchline.log.saved_index import SavedIndexes, edges
 from branchline.log.scan import VERIFIED_BYTES
 from branchline.log.session_reader import SessionReader
@@ -104,7 +104,8 @@ class Indexer:
         with self._database.use() as connection:
             known = {row.path: row for row in all_sessions(connection)}
             found = statuses(files_in(roots))
-            gone = [path for path in known if path not in found and _lies_in(path, roots)]
+            folders = beginnings(roots)
+            gone = [path for path in known if path not in found and path.startswith(folders)]
             if gone:
                 with writing(connection):
                     for path in gone:
@@ -282,10 +283,6 @@ def news(found: Mapping[str, Status], known: Mapping[str, SessionRow | None]) ->
         for path, status in found.items()
         if (row := known.get(path)) is None or row.status != status or not row.complete
     }
-
-
-def _lies_in(path: str, roots: Iterable[SessionsRoot]) -> bool:
-    return any(path.startswith(f"{root.path}/") for root in roots)
 
 
 class IndexingLock:

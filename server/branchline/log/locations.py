@@ -9,7 +9,7 @@ to the folder that its *header* names (`same_folder`), never to the one it lies 
 import errno
 import os
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from branchline.errors import StorageFailure
@@ -30,6 +30,11 @@ def session_files(root: SessionsRoot) -> Iterator[str]:
                         yield item.path
         except OSError:
             continue  # gone or not ours: there is nothing in it that could be listed
+
+
+def beginnings(roots: Iterable[SessionsRoot]) -> tuple[str, ...]:
+    """What each path begins with that `session_files` gives of these, for `str.startswith`."""
+    return tuple(f"{root.path}/" for root in roots)
 
 
 def new_session_path(root: SessionsRoot, cwd: Path, session_id: str, timestamp: str) -> Path:

@@ -14,6 +14,7 @@ from branchline.catalogue.query import Query
 from branchline.catalogue.search import HitPage, Searcher
 from branchline.errors import StorageFailure
 from branchline.log.info import SessionInfo
+from branchline.log.locations import beginnings
 from branchline.service.client import Client
 from branchline.service.indexing import Indexing, State
 from branchline.service.listing import InFolders
@@ -77,7 +78,7 @@ async def _find(
     searcher: Searcher, query: Query, request: SearchRequest, client: Client
 ) -> HitPage:
     """The page; whoever takes the request back, as one does who types on, waits no longer."""
-    folders = tuple(f"{root.path}/" for root in client.roots())
+    folders = beginnings(client.roots())
     here = None if request.everywhere else InFolders(client.folders)
 
     def is_wanted(info: SessionInfo) -> bool:

@@ -21,7 +21,7 @@ from anyio.abc import TaskGroup
 from branchline.errors import BranchlineError, FileChanged
 from branchline.log.hints import hints
 from branchline.log.info import SessionInfo
-from branchline.log.locations import lies_in, same_folder, session_files
+from branchline.log.locations import beginnings, session_files
 from branchline.service.background import in_background
 from branchline.service.client import Client
 from branchline.service.registry import Registry
@@ -168,8 +168,8 @@ class _Lists:
         """Tell the clients what is known now of files, if it is more than they were told."""
         infos = await to_thread.run_sync(self._registry.listing.take_over, paths)
         for client in list(self.clients):
-            folders = [same_folder(str(root.path)) for root in client.roots()]
-            shown = [info for info in infos if lies_in(same_folder(info["path"]), folders)]
+            folders = beginnings(client.roots())
+            shown = [info for info in infos if info["path"].startswith(folders)]
             if shown:
                 client.notify(
                     "session/listChanged", {"created": [], "changed": shown, "deleted": []}
