@@ -18,6 +18,8 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
+from branchline.catalogue.database import Status
+from branchline.catalogue.indexing import statuses
 from branchline.errors import BranchlineError, FileChanged
 from branchline.log.hints import hints
 from branchline.log.info import SessionInfo
@@ -36,8 +38,7 @@ _LIST_REST_SECONDS: Final = 0.5
 """The least time between two looks at all folders: a session may grow many times a second."""
 _logger = logging.getLogger(__name__)
 
-_State = tuple[int, int, int]
-_States = dict[str, _State]
+_Statuses = dict[str, Status]
 
 
 class Watcher:
@@ -134,7 +135,7 @@ class _Lists:
         self.clients: set[Client] = set()
         self._on_changed = on_changed
         self._registry = registry
-        self._known: dict[SessionsRoot, _States] = {}
+        self._known: dict[SessionsRoot, _Statuses] = {}
         self._looked = 0.0
         self._busy = False
         self._hinted = False
@@ -144,7 +145,7 @@ class _Lists:
         self.clients.add(client)
         for root in client.roots():
             if root not in self._known:
-                self._known[root] = await to_thread.run_sync(_states, root)
+                self._known[root] = await to_thread.run_sync(_statuses, root)
 
     def roots(self) -> set[SessionsRoot]:
         """Where the sessions of all those clients are."""
@@ -180,7 +181,7 @@ class _Lists:
         self._known = {root: known for root, known in self._known.items() if root in roots}
         news: dict[SessionsRoot, dict[str, list[Any]]] = {}
         for root in roots:
-            states = await to_thread.run_sync(_states, root)
+            states = await to_thread.run_sync(_statuses, root)
             before = self._known.get(root)
             self._known[root] = states
             if before is not None and before != states:
@@ -195,7 +196,7 @@ class _Lists:
             if any(told.values()):
                 client.notify("session/listChanged", told)
 
-    async def _news(self, before: _States, now: _States) -> dict[str, list[Any]]:
+    async def _news(self, before: _Statuses, now: _Statuses) -> dict[str, list[Any]]:
         created = await self._infos(path for path in now if path not in before)
         changed = await self._infos(
             path for path, state in now.items() if before.get(path, state) != state
@@ -213,13 +214,6 @@ def _present(folders: Iterable[Path]) -> set[Path]:
     return {Path(os.path.realpath(folder)) for folder in folders if os.path.isdir(folder)}
 
 
-def _states(root: SessionsRoot) -> _States:
+def _statuses(root: SessionsRoot) -> _Statuses:
     """The session files of a folder, and by what one sees that they changed."""
-    states: _States = {}
-    for path in session_files(root):
-        try:
-            status = os.stat(path)
-        except OSError:
-            continue  # gone since the folder was read
-        states[path] = (status.st_ino, status.st_size, status.st_mtime_ns)
-    return states
+    return statuses(session_files(root))
