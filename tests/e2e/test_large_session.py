@@ -55,6 +55,31 @@ def test_a_large_session_opens_in_a_second_and_100_megabytes(
         assert peak < 100
 
 
+def test_the_first_screen_of_a_large_session_comes_before_it_is_read(
+    daemon: StartDaemon, make_large: Callable[..., Path]
+) -> None:
+    large = make_large()
+    client = daemon()
+    session = {"session": str(large)}
+
+    started = time.monotonic()
+    tail = client.request("session/tail", {**session, "limit": ROWS})
+    assert time.monotonic() - started < 0.05 * SLACK
+    assert len(tail["rows"]) == ROWS
+    assert not tail["whole"]
+    peak = peak_memory(client._process.pid)
+    if peak is not None:  # only Linux tells
+        assert peak < 75  # it was not opened
+
+    tree = client.request("session/tree", {**session, "around": tail["leafId"], "limit": ROWS})
+    assert tail["leafId"] == tree["leafId"]
+    assert tail["leafRow"] == tree["leafRow"] - tree["offset"]
+    assert [row["text"] for row in tail["rows"]] == [row["text"] for row in tree["rows"]]
+    # Open now, it has the same rows whole.
+    again = client.request("session/tail", {**session, "limit": ROWS})
+    assert again["rows"] == tree["rows"]
+
+
 def first_request(path: Path) -> str:
     """What the user says first."""
     with path.open(encoding="utf-8") as lines:

@@ -158,6 +158,20 @@ def test_the_tree_with_the_other_branch_folded(talk: Talk) -> None:
     assert [row["id"] for row in expanded["rows"]] == ["a", "b", "e", "f", "c", "d"]
 
 
+def test_the_tail_of_a_small_session_is_its_tree(talk: Talk) -> None:
+    tree = talk.ask("tree", filter="all")
+    tail = talk.ask("tail", filter="all")
+    assert tail.keys() == {"session", "rows", "leafRow", "leafId", "whole"}
+    assert tail["rows"] == tree["rows"]
+    assert (tail["leafRow"], tail["leafId"]) == (tree["leafRow"], tree["leafId"])
+    assert (tail["session"]["entryCount"], tail["whole"]) == (len(SAMPLE), True)
+    few = talk.ask("tail", filter="all", limit=2)
+    assert few["rows"] == tree["rows"][-2:]
+    assert few["rows"][few["leafRow"]]["isLeaf"]
+    assert not few["whole"]
+    assert talk.error("tail", limit=0).data["parameter"] == "limit"
+
+
 def test_a_window_of_the_tree(talk: Talk) -> None:
     window = talk.ask("tree", offset=1, limit=2)
     assert ([row["id"] for row in window["rows"]], window["total"]) == (["b", "e"], 5)

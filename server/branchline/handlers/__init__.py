@@ -27,6 +27,7 @@ HANDLERS: dict[str, Handler] = {
     "session/cancel": summaries.cancel,
     "session/repair": changes.repair,
     "session/tree": views.tree,
+    "session/tail": views.tail,
     "session/locate": views.locate,
     "session/find": views.find,
     "session/overview": views.overview,

@@ -7,6 +7,7 @@ from branchline import codec
 from branchline.absent import Absent
 from branchline.entries import Kind
 from branchline.handlers.connection import Connection
+from branchline.service import tail as tails
 from branchline.service.session import Session
 from branchline.tree import branches as tree_branches
 from branchline.tree import stats as tree_stats
@@ -15,10 +16,12 @@ from branchline.tree.context import build_context
 from branchline.tree.drawing import View
 from branchline.wire.method_params import (
     ContextParams,
+    DrawingParams,
     EntriesParams,
     FindParams,
     LocateParams,
     SessionParams,
+    TailParams,
     TreeParams,
     ViewParams,
 )
@@ -41,6 +44,12 @@ async def tree(connection: Connection, params: TreeParams) -> Result:
         return {**window, **_position(session)}
 
     return await session.read(look)
+
+
+async def tail(connection: Connection, params: TailParams) -> Result:
+    """``session/tail``."""
+    service, client = connection.service, connection.client
+    return await tails.tail(service.registry, client, params.session, _view(params), params.limit)
 
 
 async def locate(connection: Connection, params: LocateParams) -> object:
@@ -148,10 +157,10 @@ def _stored(session: Session, entry_id: str) -> object:
     return codec.relay(session.file.raw(ordinal))
 
 
-def _view(params: ViewParams) -> View:
+def _view(params: DrawingParams) -> View:
     return View(
         filter=params.filter,
-        query=params.query,
+        query=params.query if isinstance(params, ViewParams) else None,
         layout=params.layout,
         runs_as_one=params.runs == "tools",
         folded=frozenset(params.folded),

@@ -12,7 +12,6 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, Final
 
-from branchline import codec
 from branchline.entries import (
     CURRENT_VERSION,
     MESSAGES,
@@ -22,10 +21,11 @@ from branchline.entries import (
     text_of,
 )
 from branchline.errors import BranchlineError, InvalidSession, StorageFailure
-from branchline.log.format import HEADER_BYTES, HEADER_LINES, iso_timestamp
+from branchline.log.format import HEADER_BYTES, iso_timestamp
 from branchline.log.locations import id_in_name
 from branchline.log.scan import LineScanner
 from branchline.log.session_reader import SessionReader
+from branchline.log.tail import BodiesInMemory, header_line_in
 from branchline.tree.index import Bodies, Tree
 from branchline.tree.preview import one_line
 
@@ -72,12 +72,8 @@ def read_session_id(path: Path) -> str | None:
             head = file.read(HEADER_BYTES)
     except OSError:
         return None
-    scanner = LineScanner(verified=True)
-    for line in head.split(b"\n")[: HEADER_LINES + 1]:
-        scanner.feed(bytearray(line + b"\n"), len(line) + 1, 0)
-        if scanner.header is not None:
-            return scanner.header.id
-    return None
+    found = header_line_in(head)
+    return found[0].id if found else None
 
 
 def describe(file: SessionReader, tree: Tree, *, read_only: bool) -> SessionInfo:
@@ -148,7 +144,7 @@ def _from_edges(path: Path, status: os.stat_result) -> SessionInfo | None:
             in_head = len(scanner.columns)
             scanner.feed(last, len(last), len(first))
             tree = Tree(scanner.columns)
-            bodies = _EdgeBodies(both, scanner)
+            bodies = BodiesInMemory(both, scanner.places)
             is_whole = head + tail >= status.st_size
             opening = _first_message(tree, bodies, range(in_head))
             newest = _newest_message(tree, bodies, range(0 if is_whole else in_head, len(tree)))
@@ -184,21 +180,6 @@ def _edges_of(file: FileIO, size: int, head: int, tail: int) -> tuple[bytearray,
     begins = last.find(b"\n") + 1 or len(last)
     ends = first.rfind(b"\n") + 1 if tail else len(first)
     return bytearray(first[:ends] + b"\n"), bytearray(last[begins:] + b"\n")
-
-
-class _EdgeBodies:
-    """Bodies of the entries found in the head and tail of a file, read from memory."""
-
-    def __init__(self, text: bytearray, scanner: LineScanner) -> None:
-        self._text = text
-        self._places = scanner.places
-
-    def entry(self, ordinal: int) -> Entry:
-        """The decoded entry."""
-        offset = self._places.offsets[ordinal]
-        raw = bytes(self._text[offset : offset + self._places.lengths[ordinal]])
-        entry: Entry = codec.decode(raw)
-        return entry
 
 
 def _unreadable(path: Path, status: os.stat_result) -> SessionInfo:

@@ -75,10 +75,26 @@ class Registry:
         Raises `NotFound`, `InvalidSession`, `StorageFailure`; `InvalidParams` for an id that
         several files have, or a relative path.
         """
+        found = await self.look_up(client, session)
+        return await self._opened(client, found, session) if isinstance(found, Path) else found
+
+    async def look_up(self, client: Client, session: str) -> Session | Path:
+        """The session that a client names, if it is open; else the resolved path of its file.
+
+        Nothing is said of whether there is such a file. Raises `InvalidParams`, and `NotFound` for
+        an id that no file has.
+        """
         path = _path_named(session)
         if path is None:
             path = await self._path_of_id(client, session)
-        return await self._opened(client, path, session)
+        known = self._open.get(path)
+        if known is None:
+            path = Path(await to_thread.run_sync(os.path.realpath, path))
+            known = self._open.get(path)
+        if known is None:
+            return path
+        self._open[path] = self._open.pop(path)  # now the one used last
+        return known
 
     async def subscribe(
         self,
@@ -243,13 +259,6 @@ class Registry:
     # --- inside ------------------------------------------------------------------------------
 
     async def _opened(self, client: Client, path: Path, named: str) -> Session:
-        known = self._open.get(path)
-        if known is None:
-            path = Path(await to_thread.run_sync(os.path.realpath, path))
-            known = self._open.get(path)
-        if known is not None:
-            self._open[path] = self._open.pop(path)  # now the one used last
-            return known
         session = await to_thread.run_sync(self._load, client, path, named)
         other = self._open.get(path)
         if other is not None:  # somebody opened it while we read

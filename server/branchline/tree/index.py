@@ -213,6 +213,14 @@ class Tree(LinkedEntries):
                 return False
         return True
 
+    def keep_below(self, ordinal: int) -> None:
+        """Leave out of the tree what is not at or below this entry, which becomes the root."""
+        kept = set(self.below(ordinal))
+        self.parents[ordinal] = NONE
+        self.superseded.update(other for other in range(len(self)) if other not in kept)
+        self._children = None
+        self.version += 1
+
     def place_leaf(self) -> None:
         """Put the leaf where the file says: at the last record, or where that one says."""
         last = len(self.ids) - 1

@@ -94,15 +94,28 @@ class AppendParams(SessionParams):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewParams(SessionParams):
+class DrawingParams(SessionParams):
     """How the tree is drawn: which rows there are and in what order."""
 
     filter: Filter = "default"
-    query: str | None = None
     layout: Literal["pinned", "pi"] = "pinned"
     runs: Literal["none", "tools"] = "none"
     folded: list[str] = field(default_factory=list)
     expanded: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TailParams(DrawingParams):
+    """Params of ``session/tail``: the rows around the leaf, before all of the file is read."""
+
+    limit: Limit = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewParams(DrawingParams):
+    """The same, of the rows that a query leaves."""
+
+    query: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

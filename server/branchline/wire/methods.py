@@ -28,6 +28,7 @@ from branchline.wire.method_params import (
     SessionParams,
     SummarizerParams,
     SwitchLeafParams,
+    TailParams,
     TreeParams,
     UndoParams,
     ViewParams,
@@ -100,6 +101,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 TreeParams,
                 ("rows", "offset", "total", "leafRow", *_POSITION),
                 "A window of the rows of the drawn tree.",
+            ),
+            Method(
+                "session/tail",
+                TailParams,
+                ("session", "rows", "leafRow", "leafId", "whole"),
+                "The rows around the leaf, of a large file before all of it is read.",
             ),
             Method(
                 "session/locate",

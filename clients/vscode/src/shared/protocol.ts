@@ -97,6 +97,16 @@ export interface Requests {
     params: SessionParam & View & { offset?: number; around?: EntryId | null; limit?: number };
     result: Position & { rows: Row[]; offset: number; total: number; leafRow: number | null };
   };
+  "session/tail": {
+    params: SessionParam & Omit<View, "query"> & { limit?: number };
+    result: {
+      session: SessionInfo;
+      rows: Row[];
+      leafRow: number | null;
+      leafId: EntryId | null;
+      whole: boolean;
+    };
+  };
   "session/locate": {
     params: SessionParam & View & { from: EntryId; to: Direction };
     result: { id: EntryId; offset: number } | null;

@@ -1,0 +1,79 @@
+"""The rows around the leaf before all of a large file is read: a client's first screen."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+
+from branchline.log.tail import FIRST_BYTES, MOST_BYTES, Tail, read_tail
+from branchline.service.client import Client
+from branchline.service.registry import Registry
+from branchline.service.session import Session
+from branchline.tree.drawing import Drawing, View
+from branchline.tree.filters import visible
+
+Result = dict[str, Any]
+
+
+async def tail(registry: Registry, client: Client, named: str, view: View, limit: int) -> Result:
+    """Up to ``limit`` rows around the leaf, as ``session/tail`` gives them.
+
+    Of a session that is open, or that is read in no time, they are those of ``session/tree``.
+    Raises what `Registry.find` and `FollowedSession.read` raise.
+    """
+    found = await registry.look_up(client, named)
+    if isinstance(found, Path):
+        rows = await to_thread.run_sync(partial(rows_of_end, found, view, limit))
+        info = None if rows is None else await registry.info(str(found))
+        if rows is not None and info is not None:
+            return {"session": info, **rows}
+        found = await registry.find(client, str(found))
+    return await found.read(partial(_rows_of_session, found, client, view, limit))
+
+
+def _rows_of_session(session: Session, client: Client, view: View, limit: int) -> Result:
+    contexts = session.context_states(client)
+    leaf_id = session.leaf_id
+    window = session.drawing.window(view, contexts, around=leaf_id, limit=limit)
+    rows, offset, leaf_row = window["rows"], window["offset"], window["leafRow"]
+    return {
+        "session": session.info(),
+        "rows": rows,
+        "leafRow": None if leaf_row is None else leaf_row - offset,
+        "leafId": leaf_id,
+        "whole": len(rows) == window["total"],
+    }
+
+
+def rows_of_end(
+    path: Path,
+    view: View,
+    limit: int,
+    first_bytes: int = FIRST_BYTES,
+    most_bytes: int = MOST_BYTES,
+) -> Result | None:
+    """The rows as the end of the file tells them; None if it tells of none. See `read_tail`."""
+
+    def rows_above(end: Tail) -> int:
+        tree = end.tree
+        shown = visible(tree, view.filter)
+        return sum(shown[ordinal] for ordinal in tree.path(tree.leaf))
+
+    end = read_tail(path, lambda end: rows_above(end) >= limit, first_bytes, most_bytes)
+    if end is None or rows_above(end) == 0:
+        return None
+    tree = end.tree
+    shown = visible(tree, view.filter)
+    # What hangs beside the first entry of the branch is not known, so the drawing begins below it.
+    tree.keep_below(next(ordinal for ordinal in tree.path(tree.leaf) if shown[ordinal]))
+    leaf_id = tree.id_of(tree.leaf)
+    # What the model is sent of them depends on the whole branch, so no row says it.
+    window = Drawing(tree, end.bodies).window(view, {}, around=leaf_id, limit=limit)
+    leaf_row = window["leafRow"]
+    return {
+        "rows": window["rows"],
+        "leafRow": None if leaf_row is None else leaf_row - window["offset"],
+        "leafId": leaf_id,
+        "whole": False,
+    }
