@@ -21,6 +21,8 @@ SERVE: Final = (sys.executable, "-m", "branchline", "serve", "--stdio")
 SECONDS: Final = 300.0
 """How long one process may take before it counts as stuck and is ended."""
 
+_QUIET_SECONDS: Final = 3.0
+"""Longer than a daemon waits before it verifies a session or saves its index."""
 _HEADER_END: Final = b"\r\n\r\n"
 
 
@@ -123,6 +125,16 @@ class Timed:
         if "error" in message:
             raise TimedError(f"{method}: {message['error']['message']}")
         return elapsed, message["result"]
+
+    def settle(self) -> None:
+        """Wait until the process does nothing of its own accord any more (where one can tell)."""
+        status = Path(f"/proc/{self.pid}/stat")
+        used, quiet_since = "", time.monotonic()
+        while time.monotonic() - quiet_since < _QUIET_SECONDS:
+            times = " ".join(status.read_text().split()[13:15]) if status.exists() else used
+            if times != used:
+                used, quiet_since = times, time.monotonic()
+            time.sleep(0.05)
 
     def _send(self, message: dict[str, Any]) -> None:
         body = codec.encode({"jsonrpc": "2.0", **message})

