@@ -218,6 +218,24 @@ def test_a_move_of_the_leaf_does_not_depend_on_the_file(chains: Files) -> None:
     assert long / short < CONSTANT
 
 
+def test_rows_after_a_move_do_not_depend_on_the_file(chains: Files) -> None:
+    def fastest(path: Path) -> float:
+        file, tree = load(path)
+        drawing = Drawing(tree, file)
+        way = tree.path(tree.leaf)
+        times = []
+        for number in range(CHANGES):
+            tree.leaf = way[-1 - FAR * (number % 2)]
+            started = time.process_time()
+            drawing.window(View(runs_as_one=True), {}, around=tree.ids[tree.leaf], limit=50)
+            times.append(time.process_time() - started)
+        file.close()
+        return min(times)
+
+    short, long = map(fastest, chains)
+    assert long / short < CONSTANT
+
+
 async def export(path: Path, wanted: Wanted, target: Path) -> None:
     async with opened(path) as (session, client):
         await export_session(session, client, wanted, target)

@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from branchline.entries import Flag, Kind
 from branchline.tree.drawing import Drawing, View
+from branchline.tree.drawn import Drawn
 from branchline.tree.filters import visible
 from branchline.tree.index import NONE, Columns, Tree
-from branchline.tree.layout import Drawn, ShownTree, collapse_runs, draw
+from branchline.tree.layout import ShownTree, draw
 from branchline.tree.locate import Step
+from branchline.tree.runs import collapse_runs
 from tests.unit.made_sessions import MadeSession
 
 EXAMPLES = settings(max_examples=150, deadline=None)  # a busy machine is no failure

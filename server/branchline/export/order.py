@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from branchline.entries import Kind
+from branchline.tree.drawn import Drawn
 from branchline.tree.index import NONE, Tree
-from branchline.tree.layout import Drawn, ShownTree, draw
+from branchline.tree.layout import ShownTree, draw
 
 _LEFT_OUT: Final = frozenset(
     {Kind.LEAF, Kind.MOVE, Kind.LABEL, Kind.SESSION_INFO, Kind.USAGE, Kind.CUSTOM}

@@ -12,8 +12,9 @@ from branchline.export.conversation import Conversation
 from branchline.export.order import draw_all
 from branchline.export.text import anchor, moment
 from branchline.tree.filters import visible
-from branchline.tree.layout import ShownTree, collapse_runs
+from branchline.tree.layout import ShownTree
 from branchline.tree.rows import Row, RowMaker
+from branchline.tree.runs import collapse_runs
 
 _WINDOW: Final = 200
 """Rows that are made at a time."""

@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypedDict, TypeVar
 
+from branchline.entries import Kind
 from branchline.errors import NotFound
+from branchline.tree.drawn import Drawn
 from branchline.tree.filters import Filter, Search, query_words, visible
 from branchline.tree.index import NONE, Bodies, Tree
-from branchline.tree.layout import Drawn, Layout, ShownTree, collapse_runs, draw
+from branchline.tree.layout import Layout, ShownTree, draw, redraw
 from branchline.tree.locate import Hit, Place, Step, find, locate
 from branchline.tree.rows import Row, RowMaker
+from branchline.tree.runs import collapse_runs
 
 ROOTS: Final = "root"
 """What ``expanded`` names to open the one row that stands for many roots."""
@@ -68,7 +71,7 @@ class Drawing:
         self._bodies = bodies
         self._state = (tree.version, tree.leaf)
         self._row_maker = RowMaker(tree, bodies)
-        self._drawn: dict[View, tuple[ShownTree, Drawn]] = {}
+        self._drawn: dict[View, _KeptDrawing] = {}
         self._hits: dict[View, tuple[ShownTree, Drawn, list[tuple[int, int]]]] = {}
         self._shown: dict[tuple[Filter, tuple[str, ...]], ShownTree] = {}
         self._searches: dict[tuple[str, ...], Search] = {}
@@ -168,24 +171,39 @@ class Drawing:
         if self._state != (tree.version, tree.leaf):
             self._state = (tree.version, tree.leaf)
             self._row_maker = RowMaker(tree, self._bodies)
-            self._drawn.clear()
             self._hits.clear()
 
     def _draw(self, view: View) -> tuple[ShownTree, Drawn]:
         self._forget()
-        kept = self._drawn.get(view)
-        if kept is None:
-            shown_tree = self._show(view)
-            expanded = self._ordinals(view.expanded)
-            if ROOTS in view.expanded:
-                expanded.add(NONE)
-            folded = self._ordinals(view.folded)
-            drawn = draw(self._tree, shown_tree, view.layout, folded, expanded)
-            if view.runs_as_one:
-                drawn = collapse_runs(self._tree, drawn, expanded)
-            kept = (shown_tree, drawn)
-            _keep(self._drawn, view, kept)
-        return kept
+        # Taken out while it is brought up to date: half a drawing is never looked at.
+        kept = self._drawn.pop(view, None)
+        if kept is None or kept.state != self._state:
+            kept = self._drawn_now(view, kept)
+        _keep(self._drawn, view, kept)
+        return kept.shown_tree, kept.drawn
+
+    def _drawn_now(self, view: View, before: "_KeptDrawing | None") -> "_KeptDrawing":
+        """The drawing of the present state, made from that of an earlier one where that goes."""
+        tree = self._tree
+        shown_tree = self._show(view)
+        expanded = self._ordinals(view.expanded)
+        if ROOTS in view.expanded:
+            expanded.add(NONE)
+        folded = self._ordinals(view.folded)
+        single, collapsed, changed = None, None, None
+        if before is not None and before.shown_tree is shown_tree and view.layout == "pinned":
+            single, old_count = before.single, len(before.single.on_path)
+            toggled = shown_tree.toggled[before.toggled :]
+            changed = redraw(tree, shown_tree, single, toggled, folded, expanded)
+            if Kind.LABEL not in tree.kinds[old_count:]:
+                collapsed = before.drawn
+        if single is None or changed is None:
+            single = draw(tree, shown_tree, view.layout, folded, expanded)
+            collapsed, changed = None, 0
+        drawn = single
+        if view.runs_as_one:
+            drawn = collapse_runs(tree, single, expanded, collapsed, changed)
+        return _KeptDrawing(self._state, shown_tree, len(shown_tree.toggled), single, drawn)
 
     def _show(self, view: View) -> ShownTree:
         words = query_words(view.query)
@@ -205,6 +223,21 @@ class Drawing:
         """The entries with these ids; those that are not there any more are passed over."""
         found = (self._tree.find(entry_id) for entry_id in ids)
         return {ordinal for ordinal in found if ordinal is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptDrawing:
+    """A drawing, and what of the tree it shows.
+
+    ``toggled``: how many toggled entries of ``shown_tree`` it knows. ``single`` has a row for each
+    tool, see `collapse_runs`.
+    """
+
+    state: tuple[int, int]
+    shown_tree: ShownTree
+    toggled: int
+    single: Drawn
+    drawn: Drawn
 
 
 def _keep(kept: dict[Key, Value], key: Key, value: Value) -> None:

@@ -10,8 +10,11 @@ id already seen takes its place; siblings stand in file order; the last record s
 Every walk is a loop and ends, whatever the file holds.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from itertools import compress
+from operator import lt
+from typing import Final, Protocol
 
 from branchline.entries import BOOKKEEPING, MOVES, Entry, Flag, Kind
 from branchline.tree.children import Children
@@ -19,6 +22,11 @@ from branchline.tree.columns import NONE, Columns, Label, Problem
 from branchline.tree.linking import LinkedEntries, Links
 
 __all__ = ["NONE", "Bodies", "Columns", "Label", "Problem", "Tree"]
+
+_SAID: Final = bytes(kind not in BOOKKEEPING for kind in range(256))
+"""A table from a kind to 1 if such an entry says something, else 0."""
+_NEAR: Final = 1_000
+"""How many entries above one are looked for in the path that was asked for last."""
 
 
 class Bodies(Protocol):
@@ -42,6 +50,7 @@ class Tree(LinkedEntries):
         super().__init__(columns, links)
         self.leaf = NONE
         self.version = 0
+        self._last_path: list[int] = []
         self._children: Children | None = None  # made when first asked for
         self.place_leaf()
 
@@ -79,13 +88,24 @@ class Tree(LinkedEntries):
 
     def path(self, ordinal: int) -> list[int]:
         """The way from the root to the entry, both included; empty for `NONE`."""
-        path: list[int] = []
-        parents = self.parents
-        while ordinal != NONE:
-            path.append(ordinal)
+        # Most paths that are asked for go the way of the last one but for the end. Where a parent
+        # stands behind its child, it may not be found there, and is walked past.
+        last, parents = self._last_path, self.parents
+        known, lower = 0, list[int]()
+        while ordinal != NONE and last and len(lower) < _NEAR:
+            at = bisect_left(last, ordinal)
+            if at < len(last) and last[at] == ordinal:
+                known = at + 1
+                break
+            lower.append(ordinal)
             ordinal = parents[ordinal]
-        path.reverse()
-        return path
+        else:
+            while ordinal != NONE:
+                lower.append(ordinal)
+                ordinal = parents[ordinal]
+        lower.reverse()
+        self._last_path = last[:known] + lower
+        return self._last_path[:]
 
     def common_ancestor(self, one: int, other: int) -> int:
         """The deepest entry on both paths, or `NONE`."""
@@ -117,9 +137,7 @@ class Tree(LinkedEntries):
 
     def in_order(self) -> Sequence[int]:
         """Every entry, parents before their children; in file order wherever that is enough."""
-        if not self.superseded and all(
-            parent < ordinal for ordinal, parent in enumerate(self.parents)
-        ):
+        if not self.superseded and all(map(lt, self.parents, range(len(self.ids)))):
             return range(len(self.ids))
         return [entry for root in self.roots() for entry in self.below(root)]
 
@@ -129,16 +147,19 @@ class Tree(LinkedEntries):
         Bookkeeping alone makes no branch: a label or a move record beside an answer is no tip,
         and a tip that ends in bookkeeping counts once.
         """
-        is_tip = bytearray(b"\x01" * len(self.ids))
-        said = bytearray(len(self.ids))  # whether the entry, or something below it, is said
-        for ordinal in reversed(self.in_order()):
-            if self.kinds[ordinal] not in BOOKKEEPING:
-                said[ordinal] = 1
-            parent = self.parents[ordinal]
-            if said[ordinal] and parent != NONE:
-                said[parent] = 1
-                is_tip[parent] = 0
-        return [ordinal for ordinal in self.entries() if said[ordinal] and is_tip[ordinal]]
+        said = self.kinds.translate(_SAID)
+        for ordinal in self.superseded:
+            said[ordinal] = 0
+        # Whether something is said right below: one place more than there are entries, for `NONE`.
+        goes_on = bytearray(len(self) + 1)
+        for parent in compress(self.parents, said):
+            goes_on[parent] = 1
+        for ordinal in reversed([other for other in self.in_order() if not said[other]]):
+            if goes_on[ordinal]:  # bookkeeping on the way to what is said
+                goes_on[self.parents[ordinal]] = 1
+        # As one long integer each, for the bytes are 0 or 1.
+        ends = int.from_bytes(said, "little") & ~int.from_bytes(goes_on, "little")
+        return [*compress(range(len(self)), ends.to_bytes(len(self), "little"))]
 
     # --- growing -----------------------------------------------------------------------------
 
@@ -217,6 +238,7 @@ class Tree(LinkedEntries):
         """Leave out of the tree what is not at or below this entry, which becomes the root."""
         kept = set(self.below(ordinal))
         self.parents[ordinal] = NONE
+        self._last_path = []
         self.superseded.update(other for other in range(len(self)) if other not in kept)
         self._children = None
         self.version += 1

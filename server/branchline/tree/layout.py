@@ -13,20 +13,19 @@ All of this is by ordinal and reads no body. Every walk is a loop: chains of 50,
 
 from array import array
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from branchline.entries import Kind
+from branchline.tree.drawn import Drawn, StandIn
 from branchline.tree.index import NONE, Tree
 
 Layout = Literal["pinned", "pi"]
-StandIn = Literal["folded", "branches", "run"]
-"""What a row that stands for others is: a folded entry, several folded branches, tool rows."""
 
 MOST_FOLDED_SIBLINGS: Final = 5
 """More folded branches than this at one fork become one row."""
-SHORTEST_RUN: Final = 3
-"""Fewer tool rows than this in succession stay rows of their own."""
+_FEW: Final = 4
+_MANY: Final = 5_000
+"""Up to so many entries may come in sight at once, and be new, where a drawing is brought up to
+date; after more everything is drawn anew."""
 
 
 class ShownTree:
@@ -37,6 +36,7 @@ class ShownTree:
         nearest: the entry itself if it is shown, else its nearest shown ancestor, or `NONE`.
         first_child: the first shown child, or `NONE`; at index `NONE`, the first root.
         forks: the shown children, in file order, of each entry that has several; of `NONE`, roots.
+        toggled: the entries that came in sight or out of it, one after the other.
     """
 
     def __init__(self, tree: Tree, shown: bytearray) -> None:
@@ -46,26 +46,76 @@ class ShownTree:
         self.nearest = array("l", [NONE]) * (len(shown) + 1)
         self.first_child = self.nearest[:]
         self.forks: dict[int, list[int]] = {}
+        self.toggled: list[int] = []
         self._newest: array[int] | None = None
         self._link(tree.in_order())
         for siblings in self.forks.values():
             siblings.sort()
 
     def follow(self, shown: bytearray) -> bool:
-        """Take in what was appended; False, and nothing done, if an earlier one changed."""
+        """Take in what was appended, and a few entries that are shown now or not any more.
+
+        An assistant message without text is one where it is the leaf. False, and nothing done, if
+        this is another tree.
+        """
         old = len(self.shown)
-        if shown[:old] != self.shown:
+        toggled = _differences(self.shown, shown[:old])
+        if toggled is None or len(self.toggled) > _MANY:
             return False
-        if len(shown) == old:
-            return True
+        for ordinal in toggled:
+            if shown[ordinal]:
+                self._show(ordinal)
+            else:
+                self._hide(ordinal)
+        self.toggled += toggled
+        if toggled or len(shown) > old:
+            self._newest = None
         for column in (self.nearest, self.first_child):
             of_none = column.pop()
             column.extend(array("l", [NONE]) * (len(shown) - old))
             column.append(of_none)
         self.shown = shown
-        self._newest = None
         self._link(range(old, len(shown)))
         return True
+
+    def _show(self, ordinal: int) -> None:
+        """Put an entry between its nearest shown ancestor and what is shown below it."""
+        parent, self.shown[ordinal] = self.nearest[ordinal], 1
+        children = self._found_below(ordinal, ordinal)
+        siblings = [other for other in self.children(parent) if other not in children]
+        self._set_children(ordinal, children)
+        self._set_children(parent, sorted([*siblings, ordinal]))
+
+    def _hide(self, ordinal: int) -> None:
+        """Give what is shown below an entry to its nearest shown ancestor."""
+        parent, self.shown[ordinal] = self.parent(ordinal), 0
+        children = self._found_below(ordinal, parent)
+        siblings = [other for other in self.children(parent) if other != ordinal]
+        self._set_children(ordinal, [])
+        self._set_children(parent, sorted([*siblings, *children]))
+
+    def _found_below(self, ordinal: int, nearest: int) -> list[int]:
+        """The nearest shown entries below one; the hidden ones between get their ``nearest``."""
+        self.nearest[ordinal] = nearest
+        found: list[int] = []
+        pending = [*self._tree.children(ordinal)]
+        while pending:
+            below = pending.pop()
+            if below >= len(self.shown):
+                continue  # just appended: it is linked later
+            if self.shown[below]:
+                found.append(below)
+            else:
+                self.nearest[below] = nearest
+                pending += self._tree.children(below)
+        return sorted(found)
+
+    def _set_children(self, ordinal: int, children: list[int]) -> None:
+        self.first_child[ordinal] = children[0] if children else NONE
+        if len(children) > 1:
+            self.forks[ordinal] = children
+        else:
+            self.forks.pop(ordinal, None)
 
     def _link(self, ordinals: Iterable[int]) -> None:
         parents, shown, nearest = self._tree.parents, self.shown, self.nearest
@@ -109,109 +159,18 @@ class ShownTree:
         return self._newest
 
 
-@dataclass(slots=True)
-class Drawn:
-    """The drawn rows from top to bottom, as columns.
-
-    Attributes:
-        entries: the entry of each row; of a row that stands for several, the first of them.
-        depths: how deep each row stands.
-        heads: 1 for the first row of a branch.
-        stand_ins: what the rows that stand for others are, and the entries they stand for: the
-            folded entry, the heads of the branches, or the tool results of the run.
-        on_path: one byte an entry of the tree, 1 if it lies on the active path.
-    """
-
-    on_path: bytearray
-    entries: list[int] = field(default_factory=list)
-    depths: list[int] = field(default_factory=list)
-    heads: bytearray = field(default_factory=bytearray)
-    stand_ins: dict[int, tuple[StandIn, list[int]]] = field(default_factory=dict)
-    _rows: dict[int, int] = field(default_factory=dict)
-    _positions: "array[int]" = field(default_factory=lambda: array("l"))
-    _groups: "array[int]" = field(default_factory=lambda: array("l"))
-    _sizes: "array[int]" = field(default_factory=lambda: array("l"))
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def add(self, ordinal: int, depth: int, head: int) -> None:
-        """Add one row at the bottom."""
-        self.entries.append(ordinal)
-        self.depths.append(depth)
-        self.heads.append(head)
-
-    def row_of(self, shown_tree: ShownTree, ordinal: int) -> int | None:
-        """The row of an entry, else the one it is hidden in, else that of its nearest ancestor."""
-        if not self._rows:
-            self._rows = {entry: row for row, entry in enumerate(self.entries)}
-            for row, (what, members) in self.stand_ins.items():
-                if what == "branches":
-                    self._rows.update(dict.fromkeys(members, row))
-        ordinal = shown_tree.nearest[ordinal]
-        while ordinal != NONE and ordinal not in self._rows:
-            ordinal = shown_tree.parent(ordinal)
-        return self._rows.get(ordinal)
-
-    def lanes(self, start: int, stop: int) -> list[tuple[list[int], bool]]:
-        """``(guides, last)`` of the rows from ``start`` up to ``stop``.
-
-        The line at a depth passes below a row if, before any row that is less deep, another row at
-        that depth begins a branch (at depth 0: any row). ``guides`` are the depths whose line
-        passes the row, and ``last`` says that none passes below it at its own depth.
-        """
-        below = self._lines_reaching(stop)
-        lanes: list[tuple[list[int], bool]] = []
-        for row in range(stop - 1, start - 1, -1):
-            depth = self.depths[row]
-            begins = self.heads[row] or depth == 0
-            while below and below[-1] > depth:
-                below.pop()
-            goes_on = bool(below) and below[-1] == depth
-            # The first row of a branch draws a joint at its own depth, its other rows a line.
-            lanes.append((below[:-1] if goes_on and begins else below[:], not goes_on))
-            if begins and not goes_on:
-                below.append(depth)
-        lanes.reverse()
-        return lanes
-
-    def place(self, row: int) -> tuple[int, int]:
-        """``(position, siblings)`` of a row: which one it is, from 1, and of how many.
-
-        Siblings are the rows at one depth with no row between them that is less deep.
-        """
-        if not self._positions:
-            self._number()
-        return self._positions[row], self._sizes[self._groups[row]]
-
-    def _number(self) -> None:
-        """Number the siblings of all rows."""
-        positions, groups, sizes = self._positions, self._groups, self._sizes
-        open_groups: list[int] = []  # the group that goes on at each depth
-        for depth in self.depths:
-            del open_groups[depth + 1 :]
-            while len(open_groups) <= depth:
-                open_groups.append(len(sizes))
-                sizes.append(0)
-            group = open_groups[depth]
-            sizes[group] += 1
-            positions.append(sizes[group])
-            groups.append(group)
-
-    def _lines_reaching(self, row: int) -> list[int]:
-        """The depths whose line comes down to this row from above."""
-        lines: list[int] = []
-        least = len(self)
-        for index in range(row, len(self)):
-            depth = self.depths[index]
-            if depth <= least:
-                least = depth
-                if (self.heads[index] or depth == 0) and (not lines or lines[-1] != depth):
-                    lines.append(depth)
-                if depth == 0:
-                    break
-        lines.reverse()
-        return lines
+def _differences(one: bytearray, other: bytearray) -> list[int] | None:
+    """Where two columns of as many zeros and ones differ; None if in more than a few places."""
+    if one == other:
+        return []
+    differs = int.from_bytes(one, "little") ^ int.from_bytes(other, "little")
+    column = differs.to_bytes(len(one), "little")
+    if column.count(1) > _FEW:
+        return None
+    places = [column.find(1)]
+    while (place := column.find(1, places[-1] + 1)) >= 0:
+        places.append(place)
+    return places
 
 
 def draw(
@@ -226,17 +185,83 @@ def draw(
     ``folded`` and ``expanded`` are entries by ordinal; `NONE` among ``expanded`` opens the one row
     that stands for many roots.
     """
-    on_path = bytearray(len(tree))
-    path = tree.path(tree.leaf)
-    for ordinal in path:
-        on_path[ordinal] = 1
-    painter = _Painter(shown_tree, Drawn(on_path), frozenset(folded), frozenset(expanded))
-    top = next((ordinal for ordinal in path if shown_tree.shown[ordinal]), NONE)
+    drawn = Drawn(len(tree), tree.leaf)
+    top, ordinal = NONE, tree.leaf
+    while ordinal != NONE:
+        drawn.on_path[ordinal] = 1
+        if shown_tree.shown[ordinal]:
+            top = ordinal
+        ordinal = tree.parents[ordinal]
+    painter = _Painter(shown_tree, drawn, frozenset(folded), frozenset(expanded))
     if layout == "pi":
         painter.paint_pi()
     else:
         painter.paint_pinned(top)
-    return painter.drawn
+    return drawn
+
+
+def redraw(
+    tree: Tree,
+    shown_tree: ShownTree,
+    drawn: Drawn,
+    toggled: Iterable[int],
+    folded: Collection[int] = (),
+    expanded: Collection[int] = (),
+) -> int | None:
+    """Bring a drawing in layout ``pinned`` up to date after moves of the leaf and appends.
+
+    ``toggled`` are the entries that came in sight since, or out of it. Gives the first row that may
+    be another now. None, with nothing done, if all have to be drawn. The filter, what is folded and
+    what is expanded must be as before.
+    """
+    first = _first_affected(tree, shown_tree, drawn, toggled)
+    row = None if first is None else drawn.own_row(first)
+    if first is None or row is None:
+        return None
+    # Above that row the path is the same, so are the branches beside it.
+    top = drawn.entries[0]
+    drawn.cut(row)
+    drawn.move_path(tree)
+    painter = _Painter(shown_tree, drawn, frozenset(folded), frozenset(expanded))
+    painter.paint_pinned(top, first)
+    return row
+
+
+def _first_affected(
+    tree: Tree, shown_tree: ShownTree, drawn: Drawn, toggled: Iterable[int]
+) -> int | None:
+    """The topmost entry of the drawn path below which anything changed; None if it has no row.
+
+    It is on the new path as well.
+    """
+    parents, nearest, shown = tree.parents, shown_tree.nearest, shown_tree.shown
+    on_path, old_count = drawn.on_path, len(drawn.on_path)
+    if len(tree) - old_count > _MANY:
+        return None
+    found: dict[int, int] = {}  # of each new entry, the entry of the old path it hangs below
+
+    def meet(ordinal: int) -> int:
+        while ordinal != NONE and (ordinal >= old_count or not on_path[ordinal]):
+            if ordinal in found:
+                return found[ordinal]
+            ordinal = parents[ordinal]
+        return ordinal
+
+    just_toggled = frozenset(toggled)
+    meets = {meet(tree.leaf), *(meet(parents[ordinal]) for ordinal in just_toggled)}
+    for ordinal in range(old_count, len(tree)):
+        found[ordinal] = meet(parents[ordinal])
+        if shown[ordinal]:
+            meets.add(found[ordinal])
+    rows: list[tuple[int, int]] = []
+    for entry in {NONE if ordinal == NONE else nearest[ordinal] for ordinal in meets}:
+        while entry in just_toggled:  # it had no row
+            entry = shown_tree.parent(entry)
+        row = None if entry == NONE else drawn.own_row(entry)
+        if row is None:
+            return None
+        rows.append((row, entry))
+    return min(rows)[1]
 
 
 class _Painter:
@@ -267,31 +292,32 @@ class _Painter:
         pending = [(root, 0) for root in reversed(roots)]
         while pending:
             ordinal, depth = pending.pop()
-            head = 1
-            while ordinal != NONE:
-                drawn.add(ordinal, depth, head)
-                if ordinal in folded and first_child[ordinal] != NONE:
-                    self._mark("folded", [ordinal])
-                    break
-                if ordinal in forks:
-                    children = self._active_first(forks[ordinal])
-                    pending += [(child, depth + 1) for child in reversed(children)]
-                    break
+            chain = [ordinal]
+            while first_child[ordinal] != NONE and ordinal not in folded and ordinal not in forks:
                 ordinal = first_child[ordinal]
-                head = 0
+                chain.append(ordinal)
+            drawn.add(chain, depth, 1)
+            if ordinal in folded and first_child[ordinal] != NONE:
+                self._mark("folded", [ordinal])
+            elif ordinal in forks:
+                children = self._active_first(forks[ordinal])
+                pending += [(child, depth + 1) for child in reversed(children)]
 
-    def paint_pinned(self, top: int) -> None:
-        """Layout ``pinned``; ``top`` is the first shown entry of the active path, or `NONE`."""
+    def paint_pinned(self, top: int, start: int | None = None) -> None:
+        """Layout ``pinned``; ``top`` is the first shown entry of the active path, or `NONE`.
+
+        With ``start``, an entry of that path, the rows above its own are there already.
+        """
         roots = self._tree.children(NONE)
         if top == NONE and len(roots) == 1:
             top = roots[0]
         pending = self._branches_at(NONE, [root for root in roots if root != top], 1)
         if top != NONE:
-            pending.append((top, 0, 0))
+            pending.append((top if start is None else start, 0, 0))
         while pending:
             item, depth, head = pending.pop()
             if isinstance(item, list):
-                self.drawn.add(item[0], depth, 1)
+                self.drawn.add(item[:1], depth, 1)
                 self._mark("branches", item)
             else:
                 pending += self._paint_chain(item, depth, head)
@@ -299,19 +325,22 @@ class _Painter:
     def _paint_chain(self, ordinal: int, depth: int, head: int) -> "list[_Pending]":
         """Draw from an entry down to the next fork or end; what stands below that, last first."""
         first_child, forks, on_path = self._tree.first_child, self._tree.forks, self._on_path
-        drawn = self.drawn
+        folded, is_open = self._folded, not head or ordinal in self._expanded
+        chain: list[int] = []
+        add = chain.append
         while True:
-            drawn.add(ordinal, depth, head)
+            add(ordinal)
             child = first_child[ordinal]
-            if child == NONE:
-                return []
-            if ordinal in self._folded or (head and ordinal not in self._expanded):
-                self._mark("folded", [ordinal])
-                return []
-            if ordinal in forks or (on_path[ordinal] and not on_path[child]):
+            goes_on = child != NONE and is_open and ordinal not in folded
+            if not goes_on or ordinal in forks or (on_path[ordinal] and not on_path[child]):
                 break
             ordinal = child
-            head = 0
+            is_open = True
+        self.drawn.add(chain, depth, head)
+        if not goes_on:
+            if child != NONE:
+                self._mark("folded", [ordinal])
+            return []
         children = self._tree.children(ordinal)
         if on_path[ordinal]:
             main = next((child for child in children if on_path[child]), NONE)
@@ -337,38 +366,3 @@ class _Painter:
 
 _Pending = tuple[int | list[int], int, int]
 """A branch still to be drawn: its first entry (or the heads of many), its depth, and if a head."""
-
-
-def collapse_runs(tree: Tree, drawn: Drawn, expanded: Collection[int] = ()) -> Drawn:
-    """Make one row of three or more tool rows in succession on one branch.
-
-    A label, a folded row, another branch, or the run's first entry among ``expanded`` prevents it.
-    """
-    collapsed = Drawn(drawn.on_path)
-    kinds, labels, stand_ins = tree.kinds, tree.labels, drawn.stand_ins
-    entries, depths, heads = drawn.entries, drawn.depths, drawn.heads
-    row, total = 0, len(drawn)
-    while row < total:
-        end = row
-        while (
-            end < total
-            and kinds[entries[end]] == Kind.TOOL_RESULT
-            and depths[end] == depths[row]
-            and not (end > row and heads[end])
-            and entries[end] not in labels
-            and end not in stand_ins
-        ):
-            end += 1
-        count = end - row
-        if count >= SHORTEST_RUN and entries[row] not in expanded:
-            collapsed.stand_ins[len(collapsed)] = ("run", entries[row:end])
-            kept = 1
-        else:
-            kept = max(count, 1)
-            if row in stand_ins:
-                collapsed.stand_ins[len(collapsed)] = stand_ins[row]
-        collapsed.entries += entries[row : row + kept]
-        collapsed.depths += depths[row : row + kept]
-        collapsed.heads += heads[row : row + kept]
-        row += max(count, 1)
-    return collapsed

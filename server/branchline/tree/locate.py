@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, TypedDict
 
 from branchline.entries import Kind
+from branchline.tree.drawn import Drawn
 from branchline.tree.index import NONE, Tree
-from branchline.tree.layout import Drawn, ShownTree
+from branchline.tree.layout import ShownTree
 
 Step = Literal[
     "parent",

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypedDict
 
 from branchline.entries import BOOKKEEPING, MESSAGES, Entry, Kind, message_of, tool_calls
+from branchline.tree.drawn import Drawn, StandIn
 from branchline.tree.index import NONE, Bodies, Tree
-from branchline.tree.layout import Drawn, ShownTree, StandIn
+from branchline.tree.layout import ShownTree
 from branchline.tree.preview import (
     describe,
     excerpt,

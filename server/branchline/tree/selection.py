@@ -71,7 +71,7 @@ def select(tree: Tree, bodies: Bodies, leaf: int, pinned_tokens: int) -> Selecti
         first_kept_missing = first_kept is None
         kept = compaction if first_kept is None else first_kept
         candidates.append(path[compaction])
-        candidates += _pinned(tree, bodies, path[:kept], pinned_tokens)
+        candidates += _pinned(tree, bodies, path, kinds[:kept], pinned_tokens)
         shown = path[kept:compaction] + path[compaction + 1 :]
         shown_kinds = kinds[kept:compaction] + kinds[compaction + 1 :]
     candidates += showing(tree, shown, shown_kinds, SHOWN)
@@ -87,7 +87,8 @@ def showing(tree: Tree, ordinals: list[int], kinds: bytes, which: frozenset[int]
         for position in positions(kinds, Kind.BRANCH_SUMMARY)
         if is_blank(tree, ordinals[position])
     }
-    return [ordinal for ordinal in compress(ordinals, wanted) if ordinal not in blank]
+    found = compress(ordinals, wanted)
+    return [ordinal for ordinal in found if ordinal not in blank] if blank else list(found)
 
 
 def _first_kept(tree: Tree, path: list[int], compaction: int) -> int | None:
@@ -105,11 +106,15 @@ def _first_kept(tree: Tree, path: list[int], compaction: int) -> int | None:
         return None
 
 
-def _pinned(tree: Tree, bodies: Bodies, covered: list[int], budget: int) -> list[int]:
-    """The newest covered branch summaries that fit into the budget together, in path order."""
+def _pinned(tree: Tree, bodies: Bodies, path: list[int], covered: bytes, budget: int) -> list[int]:
+    """The newest covered branch summaries that fit into the budget together, in path order.
+
+    ``covered`` are the kinds of what the compaction covers, from the root on.
+    """
     pinned: list[int] = []
-    for ordinal in reversed(covered):
-        if tree.kinds[ordinal] != Kind.BRANCH_SUMMARY or is_blank(tree, ordinal):
+    for position in reversed([*positions(covered, Kind.BRANCH_SUMMARY)]):
+        ordinal = path[position]
+        if is_blank(tree, ordinal):
             continue
         budget -= tokens_of(tree, bodies, ordinal)
         if budget < 0:
