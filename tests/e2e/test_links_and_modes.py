@@ -175,6 +175,23 @@ def test_what_may_not_be_read_or_written_is_said_and_hides_no_others(
     assert closed.read_bytes() == original
 
 
+def test_what_may_not_be_written_to_any_more_is_left_alone(
+    environment: dict[str, str], copy_session: CopySession
+) -> None:
+    path = copy_session("60-two-writers")
+    append = {"session": str(path), "entries": [user("x")]}
+    with raw_daemon(bound_by_modes(SERVE), environment) as daemon:
+        daemon.initialize()
+        assert "result" in strict(daemon.ask("session/append", append))
+        before = path.read_bytes()
+        path.chmod(0o400)
+        refused = strict(daemon.ask("session/append", append))["error"]
+        assert refused["data"]["kind"] == "readOnly"
+        assert path.read_bytes() == before
+        path.chmod(0o600)
+        assert "result" in strict(daemon.ask("session/append", append))
+
+
 def test_a_folder_is_no_session(daemon: StartDaemon, agent_dir: Path) -> None:
     folder = agent_dir / "sessions" / "folder.jsonl"
     folder.mkdir(parents=True)

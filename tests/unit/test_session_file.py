@@ -356,8 +356,11 @@ def test_growing_in_pieces_gives_what_opening_at_the_end_gives(
                 assert session.tree.kinds[mine] == whole.tree.kinds[at]
                 assert file.raw(mine) == whole.raw(at)
             # Fused records may be met one by one, and then nothing looks fused about them.
-            exact = [one for one in whole.warnings if one.code != "bad-line"]
+            as_one = {"bad-line", "no-final-newline"}
+            exact = [one for one in whole.warnings if one.code not in as_one]
             assert all(one in file.warnings for one in exact if one.code != "unknown-type")
+            unended = "no-final-newline"
+            assert (unended in codes(file)) == (unended in codes(whole))
             assert all(
                 rest.count(b"\n", 0, one.offset - len(start)) + 3 == one.line
                 for one in file.warnings
@@ -412,6 +415,50 @@ def test_an_append_is_one_write_at_the_end(tmp_path: Path) -> None:
         assert path.read_bytes() == before + record_line(B) + record_line(C)
         assert session.raw() == [text_line(A), text_line(B), text_line(C)]
         assert not session.file.has_changed()
+
+
+@pytest.mark.parametrize("length", [10, 3_000, 9_000])
+def test_what_others_append_after_us_is_no_other_file(tmp_path: Path, length: int) -> None:
+    path = write(tmp_path, text_of_file(header(), user("a", None, "x" * length)))
+    with grown(path) as session:
+        for number in range(6):
+            assert session.append(user(f"o{number}", "a", f"{number}" * 700))
+            assert not session.file.has_changed()
+            add(path, text_line(user(f"t{number}", "a", f"{number}" * 700)) + b"\n")
+            assert session.look() == [f"t{number}"]
+        assert session.append(B)
+        with path.open("r+b") as other:
+            other.seek(-10, os.SEEK_END)
+            other.write(b"?")
+        add(path, b"\n")
+        with pytest.raises(FileChanged, match="overwritten"):
+            session.look()
+
+
+@pytest.mark.parametrize("grown_before", [False, True])
+def test_a_file_put_in_its_place_while_we_decide_is_left_alone(
+    tmp_path: Path, grown_before: bool
+) -> None:
+    path = write(tmp_path, text_of_file(header(), A))
+    other = text_of_file(header(), user("other"))
+    with grown(path) as session:
+        if grown_before:
+            session.append(B)
+        before = path.read_bytes()
+        session.file.begin_append()
+        path.rename(tmp_path / "ours")
+        path.write_bytes(other)
+        with pytest.raises(FileChanged, match="replaced"):
+            session.file.finish_append([record_line(C)], "flush")
+        assert (path.read_bytes(), (tmp_path / "ours").read_bytes()) == (other, before)
+        path.unlink()
+        (tmp_path / "ours").rename(path)
+        assert session.append(C)
+        assert path.read_bytes() == before + record_line(C)
+        session.file.begin_append()
+        path.rename(tmp_path / "ours")
+        with pytest.raises(FileChanged, match="deleted"):
+            session.file.finish_append([record_line(user("d", "a"))], "flush")
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,12 @@ def edges(descriptor: int, end: int) -> tuple[bytes, bytes]:
     return os.pread(descriptor, last, 0), os.pread(descriptor, last, end - last)
 
 
+def edges_after(known: tuple[bytes, bytes], data: bytes) -> tuple[bytes, bytes]:
+    """The edges that a file has once ``data`` was appended to it."""
+    first, last = known
+    return (first + data)[:_EDGE_BYTES], (last + data)[-_EDGE_BYTES:]
+
+
 def covered(descriptor: int, status: os.stat_result, end: int) -> Covered:
     """What an index of the first ``end`` bytes covers. ``status`` was taken before the reading."""
     settled = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > UNSETTLED_NS

@@ -39,9 +39,12 @@ class SessionFile(SessionReader):
         """Open the file and read it; see `SessionReader`."""
         super().__init__(path, verify_up_to, indexes)
         self._lock = SessionLock(locks_dir, path)
+        self._appending = -1
+        self._rights = (0, 0, 0)
 
     def close(self) -> None:
         """Give the descriptors back. The file cannot be used afterwards."""
+        self._stop_appending()
         self._lock.close()
         super().close()
 
@@ -78,35 +81,69 @@ class SessionFile(SessionReader):
 
     def _write(self, lines: list[bytes], durability: Durability) -> bool:
         data = b"".join(lines)
-        descriptor = open_file(self.path, os.O_RDWR | os.O_APPEND, "write to")
         try:
-            status = os.fstat(descriptor)
-            if (status.st_dev, status.st_ino) != self._identity:
-                raise FileChanged(self.path, "replaced by another file")
-            fenced = status.st_size > 0 and os.pread(descriptor, 1, status.st_size - 1) != b"\n"
+            status = self._ready_to_write()
+            fenced = self._ends_unfinished(status.st_size)
             data = b"\n" + data if fenced else data
-            written = os.write(descriptor, data)
+            written = os.write(self._appending, data)
             # On an O_APPEND descriptor this is where our bytes really ended, whoever else wrote.
-            end = os.lseek(descriptor, 0, os.SEEK_CUR)
+            end = os.lseek(self._appending, 0, os.SEEK_CUR)
             if written != len(data):
-                end = _write_rest(descriptor, data[written:], end)
+                end = _write_rest(self._appending, data[written:], end)
             if durability == "fsync":
-                os.fdatasync(descriptor)
+                os.fdatasync(self._appending)
         except OSError as error:
             raise StorageFailure(self.path, "append to", error) from error
-        finally:
-            os.close(descriptor)
         start = end - sum(map(len, lines))
         if start - fenced != self.size:
             return False
-        self._settle_end(start)
+        if start != self._settled or self._mid_line:
+            self._settle_end(start)
         for line in lines:
             self.places.add(start, len(line) - 1)
             start += len(line)
         self._scanner.lines += len(lines)
         self._settled = self.size = end
-        self._remember()
+        self._remember(data)
         return True
+
+    def _ready_to_write(self) -> os.stat_result:
+        """Have the file open for appending; give its status. Raises `FileChanged`, `ReadOnly`.
+
+        It stays open, but is opened again when somebody has changed who may write to it.
+        """
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError as error:
+            raise FileChanged(self.path, "deleted or moved away") from error
+        self._expect_same(status)
+        rights = (status.st_mode, status.st_uid, status.st_gid)
+        if self._appending < 0 or rights != self._rights:
+            self._stop_appending()
+            descriptor = open_file(self.path, os.O_WRONLY | os.O_APPEND, "write to")
+            try:
+                status = os.fstat(descriptor)
+                self._expect_same(status)
+            except BaseException:
+                os.close(descriptor)
+                raise
+            self._appending, self._rights = descriptor, rights
+        return status
+
+    def _expect_same(self, status: os.stat_result) -> None:
+        if (status.st_dev, status.st_ino) != self._identity:
+            raise FileChanged(self.path, "replaced by another file")
+
+    def _ends_unfinished(self, size: int) -> bool:
+        """Whether the last of ``size`` bytes is no LF."""
+        if size == self.size:
+            return not self._known_bytes[1].endswith(b"\n")
+        return size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
+
+    def _stop_appending(self) -> None:
+        if self._appending >= 0:
+            os.close(self._appending)
+            self._appending = -1
 
     def _settle_end(self, end: int) -> None:
         """Read the unfinished line that our LF has just ended: it is a line of its own now."""

@@ -19,7 +19,7 @@ from branchline.log.fast_lines import Places
 from branchline.log.format import Header, SessionWarning
 from branchline.log.index_format import SavedIndex
 from branchline.log.migrate import upgrade
-from branchline.log.saved_index import Reading, SavedIndexes, covered, edges
+from branchline.log.saved_index import Reading, SavedIndexes, covered, edges, edges_after
 from branchline.log.scan import LineScanner
 from branchline.tree.index import Columns, Tree
 
@@ -60,6 +60,7 @@ class SessionReader:
     tree: Tree
     places: Places
     warnings: list[SessionWarning]
+    _known_bytes: tuple[bytes, bytes]
 
     def __init__(self, path: Path, verify_up_to: int, indexes: SavedIndexes | None) -> None:
         """Open the file and read it, parsing every line if it has at most ``verify_up_to`` bytes.
@@ -275,14 +276,18 @@ class SessionReader:
             raise StorageFailure(self.path, "read", error) from error
         return (status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns
 
-    def _remember(self) -> None:
-        """Keep what the next look compares with.
+    def _remember(self, appended: bytes = b"") -> None:
+        """Keep what the next look compares with; ``appended``: of what we have just written.
 
         The status is made from the size that was read, so that what came since is seen as new.
         """
         status = os.fstat(self._descriptor)
         self._seen = (self._identity, self.size, status.st_mtime_ns)
-        self._known_bytes = edges(self._descriptor, self.size)
+        self._known_bytes = (
+            edges_after(self._known_bytes, appended)
+            if appended
+            else edges(self._descriptor, self.size)
+        )
 
 
 def _scan(
