@@ -74,6 +74,14 @@ def test_session_files_are_those_that_end_in_jsonl(tmp_path: Path) -> None:
     assert flat == {"three.jsonl"}
 
 
+def test_a_folder_that_was_read_is_closed_again(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").touch()
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(3):
+        next(session_files(SessionsRoot(tmp_path, flat=True)))
+    assert len(os.listdir("/dev/fd")) == before
+
+
 def test_folders_that_are_not_there_hold_no_sessions(tmp_path: Path) -> None:
     for flat in (True, False):
         assert list(session_files(SessionsRoot(tmp_path / "gone", flat=flat))) == []

@@ -9,15 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchline.catalogue import search
+from branchline.catalogue.indexing import status_key
 from branchline.catalogue.query import Query
 from branchline.catalogue.words import RESULT_CHARACTERS, separated, words
 from branchline.errors import InvalidParams
 from branchline.log.info import SessionInfo
+from branchline.settings import SessionsRoot
 from tests.unit.catalogues import Catalogue
 from tests.unit.helpers import entry, message
 from tests.unit.session_files import assistant, user
 
 LATER = "2026-05-01T00:00:00.000Z"
+
+
+def no_words(_beginning: str) -> tuple[str, ...]:
+    """Of an index that is not asked for its words."""
+    return ()
 
 
 @pytest.fixture
@@ -80,6 +88,12 @@ def full(catalogue: Catalogue) -> Catalogue:
         ('"parser the"', []),
         ("pars", []),
         ("pars*", ["one a", "one b", "one c", "three a"]),
+        ("PARS*", ["one a", "one b", "one c", "three a"]),
+        ("caf*", ["one d", "three b"]),
+        ("CAFÉ*", ["one d", "three b"]),
+        ("zzz*", []),
+        ("parser -anoth*", ["one a", "one b"]),
+        ('"the pars"*', ["one a", "three a"]),
         ("parser -another", ["one a", "one b"]),
         ("parse_header", ["one c"]),
         ("解析", ["two a"]),
@@ -95,6 +109,13 @@ def full(catalogue: Catalogue) -> Catalogue:
         ("file:src/parser.py", ["one b"]),
         ('file:"parser.py"', ["one b"]),
         ("file:other.py", []),
+        ("file:parser", ["one b"]),
+        ("file:pars*", ["one b"]),
+        ("file:src/pars*", ["one b"]),
+        ("file:src", ["one b", "one d"]),
+        ("src -file:parser.py", ["one d"]),
+        ("file:CAFE.py", ["one d"]),
+        ("file:fast", []),
         ("milestone", ["one a"]),
         ("headers", ["one n"]),
         ("before:2026-04-15 parser", ["one b"]),
@@ -114,6 +135,55 @@ def full(catalogue: Catalogue) -> Catalogue:
 )
 def test_what_a_query_finds(full: Catalogue, query: str, hits: list[str]) -> None:
     assert full.found(query) == hits
+
+
+def test_a_beginning_is_looked_for_word_by_word(
+    full: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which gives what the index itself gives; and so it does where the words are too many."""
+    said = "Größe größer GRÖSSE parse2 parse_3 9lives éclair eclairs ﬁnd x\u0301y par\ue000s Ⅷ"
+    calls = [call("read", path=path) for path in ("src/Größe.py", "src/x\u0301/parse 2.py")]
+    full.write("four.jsonl", user("a", None, said), assistant("b", "a", calls), id="four")
+    full.take_in()
+    with full.database.use() as connection:
+        assert search.words_from(connection, "pars") == ["parse", "parse2", "parser"]
+        (places,) = connection.execute("select count(*) from vocabulary").fetchone()
+        listed = connection.execute("select distinct term from vocabulary").fetchall()
+        assert search.words_from(connection, "") == sorted(word for (word,) in listed)
+    assert places > len(listed) > 60
+    words_said = {*said.split(), *(word for (word,) in listed)}
+    queries = [
+        f"{column}{word[:length]}*"
+        for column in ("", "file:", "tool:")
+        for word in words_said
+        for length in range(1, len(word) + 1)
+        if words(word[:length])
+    ]
+    found = [full.found(query) for query in queries]
+    monkeypatch.setattr(search, "_WORDS", 1)
+    assert [full.found(query) for query in queries] == found
+    assert len([one for one in found if one]) > 200
+
+
+def test_what_is_asked_for_word_by_word(full: Catalogue) -> None:
+    asked: list[str] = []
+
+    def words_from(beginning: str) -> list[str]:
+        asked.append(beginning)
+        return ["one", "other"]
+
+    query = Query.read('PARS* -file:Src* café* "two words"* plain')
+    assert query.expression(words_from) == (
+        'text : ("one" OR "other") AND text : ("café*" *) AND text : ("two words" *)'
+        ' AND text : ("plain") NOT files : ("one" OR "other")'
+    )
+    assert (asked[0], asked[1][1:]) == ("pars", "src")
+
+
+def test_words_of_paths_are_others_than_those_of_texts(full: Catalogue) -> None:
+    with full.database.use() as connection:
+        columns = "select distinct col from vocabulary where term = ?"
+        assert connection.execute(columns, ("src",)).fetchall() == [("text",)]
 
 
 def test_a_hit_shows_where_the_words_stand(full: Catalogue) -> None:
@@ -177,7 +247,7 @@ def test_any_text_is_a_query_or_refused(text: str) -> None:
         return
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("create virtual table words using fts5(text, role, tools, files)")
-        connection.execute("select * from words where words match ?", (query.expression,))
+        connection.execute("select * from words where words match ?", (query.expression(no_words),))
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", categories=["L", "N", "Zs"]), min_size=1))
@@ -191,7 +261,7 @@ def test_a_text_is_found_by_each_of_its_own_words(said: str) -> None:
         for word in filter(words, said.split()):
             query = Query.read(f'"{word}"')
             match = connection.execute(
-                "select 1 from words where words match ?", (query.expression,)
+                "select 1 from words where words match ?", (query.expression(no_words),)
             )
             assert match.fetchone(), word
 
@@ -263,6 +333,25 @@ def test_a_file_that_is_another_by_now_gives_no_hit(full: Catalogue) -> None:
     assert full.found("another") == []
     (full.folder / "one.jsonl").unlink()
     assert full.found("parser") == []
+
+
+def test_the_news_are_the_files_that_are_not_indexed_as_they_are(full: Catalogue) -> None:
+    searcher = Catalogue(full.folder).searcher  # one that does not write itself
+    roots = [SessionsRoot(full.folder, flat=True)]
+    assert searcher.news(roots) == {}
+    path = full.folder / "one.jsonl"
+    with path.open("ab") as file:
+        file.write(b"\n")
+    new = full.write("new.jsonl", user("a"))
+    (full.folder / "two.jsonl").unlink()
+    (full.folder / "folder.jsonl").mkdir()
+    (full.folder / "linked.jsonl").symlink_to(new)
+    linked = str(full.folder / "linked.jsonl")
+    news = searcher.news(roots)
+    assert news.keys() == {str(path), str(new), linked}
+    assert news[str(new)] == news[linked] == status_key(new.stat())
+    full.take_in()
+    assert searcher.news(roots) == {}
 
 
 def test_a_search_that_nobody_waits_for_does_nothing(full: Catalogue) -> None:

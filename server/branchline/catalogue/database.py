@@ -24,7 +24,7 @@ from typing import Any, Final
 from branchline import codec
 from branchline.log.locations import make_private_folders
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Goes up when the tables, or what is put into them, change."""
 ENTRY_BITS: Final = 24
 MOST_ENTRIES: Final = 1 << ENTRY_BITS
@@ -75,6 +75,9 @@ create trigger block_deleted after delete on words_data begin
     delete from block where id = old.id; end;
 """
 """SQLite has no checksums: those of the full-text index's blocks are kept up by triggers."""
+
+_VOCABULARY: Final = "create virtual table temp.vocabulary using fts5vocab(main, words, instance)"
+"""The words of the index in their order, for each connection; nothing of it is stored."""
 
 _OUTSIDE: Final = frozenset(
     {
@@ -210,6 +213,7 @@ class Database:
                 with writing(connection):
                     if not _is_ours(connection):  # or else another process was quicker
                         _make(connection)
+            connection.execute(_VOCABULARY)
         except BaseException:
             connection.close()
             raise
@@ -331,7 +335,7 @@ def put_session(connection: sqlite3.Connection, row: SessionRow) -> None:
         row.edges,
         codec.encode(row.info),
         row.indexed,
-        row.complete,
+        int(row.complete),
         row.first_ms,
         row.last_ms,
     )
@@ -385,5 +389,4 @@ def _row(found: tuple[Any, ...]) -> SessionRow:
 
 def checksum_of(values: Sequence[object]) -> int:
     """The checksum of a row whose values are believed as they stand."""
-    plain = [int(value) if isinstance(value, bool) else value for value in values]
-    return zlib.crc32(repr(plain).encode())
+    return zlib.crc32(repr(tuple(values)).encode())

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -30,12 +31,12 @@ from branchline.catalogue.database import (
     session_of,
     writing,
 )
-from branchline.catalogue.words import searchable, separated
+from branchline.catalogue.words import searchable, separated, separated_paths
 from branchline.entries import Kind
 from branchline.errors import BranchlineError, InvalidSession
 from branchline.log.format import milliseconds
 from branchline.log.info import describe
-from branchline.log.locations import beginnings, make_private_folders, session_files
+from branchline.log.locations import beginnings, make_private_folders, session_entries
 from branchline.log.saved_index import SavedIndexes, edges
 from branchline.log.scan import VERIFIED_BYTES
 from branchline.log.session_reader import SessionReader
@@ -102,25 +103,27 @@ class Indexer:
             if is_mostly_waste(connection):
                 self._database.discard()
         with self._database.use() as connection:
-            known = {row.path: row for row in all_sessions(connection)}
-            found = statuses(files_in(roots))
+            rows = all_sessions(connection)
+            found = statuses_in(roots)
             folders = beginnings(roots)
-            gone = [path for path in known if path not in found and path.startswith(folders)]
+            gone = [
+                row.path for row in rows if row.path not in found and row.path.startswith(folders)
+            ]
             if gone:
                 with writing(connection):
                     for path in gone:
                         forget_session(connection, path)
-        self._take_in(news(found, known))
+        self._take_in(news(found, taken_in(rows)))
 
     def take_in_files(self, paths: Iterable[str]) -> None:
         """Take in what is new in some session files. Raises what `take_in_folders` raises."""
         with self._database.use() as connection:
             known = {path: session_of(connection, path) for path in paths}
-            found = statuses(known)
+            found = _statuses((path, partial(os.stat, path)) for path in known)
             with writing(connection):
                 for path in known.keys() - found.keys():
                     forget_session(connection, path)
-        self._take_in(news(found, known))
+        self._take_in(news(found, taken_in(filter(None, known.values()))))
 
     # --- inside ------------------------------------------------------------------------------
 
@@ -144,7 +147,7 @@ class Indexer:
     def _take_in_file(self, path: str, status: Status, piece: _Piece, progress: Progress) -> None:
         with self._database.use() as connection:
             known = session_of(connection, path)
-        if not news({path: status}, {path: known}):
+        if known is not None and not news({path: status}, taken_in([known])):
             return  # it was urgent meanwhile
         try:
             # Of a large file only what came since its index was saved is read, and parsed.
@@ -241,7 +244,7 @@ def _add(piece: _Piece, file: SessionReader, tree: Tree, ordinal: int, row: Sess
     if sent is not None:
         row.first_ms = sent if row.first_ms is None else min(sent, row.first_ms)
         row.last_ms = sent if row.last_ms is None else max(sent, row.last_ms)
-    files = separated(found.files)
+    files = separated_paths(found.files)
     piece.documents.append((place, separated(found.text), found.role, found.tools, files))
     values = (place, shown, offset, length, kind, sent)
     piece.places.append((*values, checksum_of(values)))
@@ -258,17 +261,17 @@ def status_key(status: os.stat_result) -> Status:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def files_in(roots: Iterable[SessionsRoot]) -> Iterator[str]:
-    """The session files in session folders, each once for each of them."""
-    return (path for root in roots for path in session_files(root))
+def statuses_in(roots: Iterable[SessionsRoot]) -> dict[str, Status]:
+    """By what one sees that the session files in session folders changed."""
+    return _statuses((path, entry.stat) for root in roots for path, entry in session_entries(root))
 
 
-def statuses(paths: Iterable[str]) -> dict[str, Status]:
-    """By what one sees that files changed; of those that are regular files."""
+def _statuses(files: Iterable[tuple[str, Callable[[], os.stat_result]]]) -> dict[str, Status]:
+    """Of those that are regular files."""
     found = {}
-    for path in paths:
+    for path, look in files:
         try:
-            status = os.stat(path)
+            status = look()
         except (OSError, ValueError):
             continue
         if stat.S_ISREG(status.st_mode):
@@ -276,13 +279,14 @@ def statuses(paths: Iterable[str]) -> dict[str, Status]:
     return found
 
 
-def news(found: Mapping[str, Status], known: Mapping[str, SessionRow | None]) -> dict[str, Status]:
-    """The files that the catalogue does not know as they are."""
-    return {
-        path: status
-        for path, status in found.items()
-        if (row := known.get(path)) is None or row.status != status or not row.complete
-    }
+def taken_in(rows: Iterable[SessionRow]) -> dict[str, Status]:
+    """The files that are in the catalogue with all that they held when they had this status."""
+    return {row.path: row.status for row in rows if row.complete}
+
+
+def news(found: Mapping[str, Status], known: Mapping[str, Status]) -> dict[str, Status]:
+    """The files that the catalogue does not know as they are; for ``known`` see `taken_in`."""
+    return {path: status for path, status in found.items() if known.get(path) != status}
 
 
 class IndexingLock:

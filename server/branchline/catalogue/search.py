@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from sqlite3 import Connection, DatabaseError
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from branchline.catalogue.database import (
     reading,
     sessions_since,
 )
-from branchline.catalogue.indexing import files_in, news, statuses
+from branchline.catalogue.indexing import news, statuses_in, taken_in
 from branchline.catalogue.query import Query
 from branchline.catalogue.words import folded, searchable
 from branchline.codec import utf16_length
@@ -40,6 +41,8 @@ _RANKED_EACH: Final = 50
 """The same of one session, where only a few of each are wanted."""
 _LOOKED_AT: Final = 100_000
 """Matches that are looked at for one page, those of other sessions included."""
+_WORDS: Final = 500
+"""Words that are looked for one by one instead of their common beginning."""
 _END: Final = 1 << 62
 """Behind the last place."""
 _HALF_LIFE_DAYS: Final = 60.0
@@ -61,6 +64,7 @@ _SNIPPET: Final = 400
 _PLACES: Final = """
 select rowid from words where words match ? and rowid between ? and ? order by rowid desc
 """
+_NEXT_WORD: Final = "select term from vocabulary where term >= ? limit 1"
 _MATCHES: Final = """
 select place, id, offset, length, kind, sent_ms, checksum
 from entry where place in (select value from json_each(?)) order by place desc
@@ -124,6 +128,7 @@ class Searcher:
         self.path = database.path
         self._database = database
         self._sessions: dict[str, SessionRow] = {}
+        self._taken_in: dict[str, Status] = {}
         self._change = 0
         self._version: tuple[Connection, int] | None = None
 
@@ -170,8 +175,8 @@ class Searcher:
         """The files in session folders that the catalogue does not know as they are."""
         with self._database.use() as connection, reading(connection):
             self._load(connection)
-            known = self._sessions
-        return news(statuses(files_in(roots)), known)
+            known = self._taken_in
+        return news(statuses_in(roots), known)
 
     def _load(self, connection: Connection) -> None:
         """Take in what changed in the database since it was last looked at."""
@@ -186,6 +191,7 @@ class Searcher:
         if len(known) != count:  # some were forgotten
             known = {row.path: row for row in all_sessions(connection)}
         self._sessions, self._change, self._version = known, change, (connection, version)
+        self._taken_in = taken_in(known.values())
 
 
 def _may_hit(row: SessionRow, info: SessionInfo, query: Query) -> bool:
@@ -216,7 +222,8 @@ def _newest(
     places: list[int] = []
     taken: Counter[int] = Counter()
     next_bound = None
-    matches = connection.execute(_PLACES, (query.expression, low, high - 1))
+    expression = query.expression(partial(words_from, connection))
+    matches = connection.execute(_PLACES, (expression, low, high - 1))
     for looked_at, (place,) in enumerate(matches, 1):
         key = place >> ENTRY_BITS
         if key in keys and taken[key] < most:
@@ -230,6 +237,21 @@ def _newest(
         raise DatabaseError("an entry is missing or damaged")
     found = (_Match(*row[:-1]) for row in rows)
     return [match for match in found if _is_of_its_time(match, query)], next_bound
+
+
+def words_from(connection: Connection, beginning: str) -> list[str]:
+    """The words of the index that begin so; none if they are more than `_WORDS`."""
+    found: list[str] = []
+    word = beginning
+    # Asked one by one: to ask for several goes through all the places of each.
+    while (row := connection.execute(_NEXT_WORD, (word,)).fetchone()) is not None:
+        if not row[0].startswith(beginning):
+            break
+        if len(found) == _WORDS:
+            return []
+        found.append(row[0])
+        word = f"{row[0]}\0"
+    return found
 
 
 def _is_of_its_time(match: _Match, query: Query) -> bool:

@@ -39,6 +39,8 @@ _SINGLE: Final = (
 _SINGLE_CHARACTER: Final = re.compile(f"([{_SINGLE}])")
 _WORD: Final = re.compile(f"[{_SINGLE}]|(?:(?![{_SINGLE}])[^\\W_])+")
 _MARKS: Final = "[\u0300-\u036f]*"
+_OF_A_PATH: Final = "\ue000"
+"""What the words of paths begin with in the index. A letter to it, and in nobody's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,14 @@ def separated(text: str) -> str:
         return text
     text = clean_text(unicodedata.normalize("NFKC", text))
     return _SINGLE_CHARACTER.sub(r" \1 ", text)
+
+
+def separated_paths(text: str) -> str:
+    """Paths as the index takes them: their words are others than those of texts.
+
+    ``src`` and ``py`` stand in most texts; a search for a file would have to pass over all these.
+    """
+    return _WORD.sub(rf"{_OF_A_PATH}\g<0>", separated(text))
 
 
 def words(text: str) -> list[str]:

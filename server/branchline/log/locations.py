@@ -10,6 +10,7 @@ import errno
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from branchline.errors import StorageFailure
@@ -21,13 +22,19 @@ def session_files(root: SessionsRoot) -> Iterator[str]:
 
     As texts, for there may be thousands. Folders that cannot be read are skipped.
     """
+    return (path for path, _ in session_entries(root))
+
+
+def session_entries(root: SessionsRoot) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+    """The same, each with its entry in the folder: while it is the turn, ``stat`` is quicker."""
     folders = [root.path] if root.flat else _subfolders(root.path)
     for folder in folders:
         try:
-            with os.scandir(folder) as items:
+            with _opened(folder) as descriptor, os.scandir(descriptor) as items:
+                beginning = os.path.join(folder, "")
                 for item in items:
                     if item.name.endswith(".jsonl") and not item.name.startswith("."):
-                        yield item.path
+                        yield beginning + item.name, item
         except OSError:
             continue  # gone or not ours: there is nothing in it that could be listed
 
@@ -128,6 +135,15 @@ def make_private_folders(folder: Path) -> None:
     for new in reversed(missing):
         new.mkdir(mode=0o700, exist_ok=True)
         new.chmod(0o700)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _subfolders(folder: Path) -> list[Path]:

@@ -19,11 +19,11 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from branchline.catalogue.database import Status
-from branchline.catalogue.indexing import statuses
+from branchline.catalogue.indexing import statuses_in
 from branchline.errors import BranchlineError, FileChanged
 from branchline.log.hints import hints
 from branchline.log.info import SessionInfo
-from branchline.log.locations import beginnings, session_files
+from branchline.log.locations import beginnings
 from branchline.service.background import in_background
 from branchline.service.client import Client
 from branchline.service.registry import Registry
@@ -145,7 +145,7 @@ class _Lists:
         self.clients.add(client)
         for root in client.roots():
             if root not in self._known:
-                self._known[root] = await to_thread.run_sync(_statuses, root)
+                self._known[root] = await to_thread.run_sync(statuses_in, [root])
 
     def roots(self) -> set[SessionsRoot]:
         """Where the sessions of all those clients are."""
@@ -181,7 +181,7 @@ class _Lists:
         self._known = {root: known for root, known in self._known.items() if root in roots}
         news: dict[SessionsRoot, dict[str, list[Any]]] = {}
         for root in roots:
-            states = await to_thread.run_sync(_statuses, root)
+            states = await to_thread.run_sync(statuses_in, [root])
             before = self._known.get(root)
             self._known[root] = states
             if before is not None and before != states:
@@ -212,8 +212,3 @@ class _Lists:
 def _present(folders: Iterable[Path]) -> set[Path]:
     """The real paths of those that are there and can be entered."""
     return {Path(os.path.realpath(folder)) for folder in folders if os.path.isdir(folder)}
-
-
-def _statuses(root: SessionsRoot) -> _Statuses:
-    """The session files of a folder, and by what one sees that they changed."""
-    return statuses(session_files(root))
