@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from sqlite3 import Connection, DatabaseError
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from branchline import codec
 from branchline.catalogue.database import (
@@ -104,9 +104,8 @@ class HitPage:
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """A match in the index. ``kind`` is the entry's."""
+class _Match(NamedTuple):
+    """A match in the index, as a row of `_MATCHES` has it. ``kind`` is the entry's."""
 
     place: int
     entry_id: str
@@ -235,7 +234,7 @@ def _newest(
     rows = connection.execute(_MATCHES, (codec.encode(places),)).fetchall()
     if len(rows) != len(places) or any(checksum_of(row[:-1]) != row[-1] for row in rows):
         raise DatabaseError("an entry is missing or damaged")
-    found = (_Match(*row[:-1]) for row in rows)
+    found = (_Match._make(row[:-1]) for row in rows)
     return [match for match in found if _is_of_its_time(match, query)], next_bound
 
 
