@@ -111,8 +111,7 @@ def _measured(folder: Path, size: float, scratch: Path) -> list[list[str]]:
         for what, query in _queries(Path(some)):
             asked = {"query": query, "scope": "all", "limit": _ROWS, "perSession": 3}
             times = [daemon.ask("session/search", asked)[0] for _ in range(_SEARCHES)]
-            goal = _SEARCH_MS if "word that" in what else None
-            rows.append(_row(f"search {what}", times, goal))
+            rows.append(_row(f"search {what}", times, _SEARCH_MS))
     return rows
 
 
@@ -140,7 +139,10 @@ def _indexed(daemon: Timed, some: str) -> Watched:
 
 
 def _queries(some: Path) -> list[tuple[str, str]]:
-    """What is searched for: a rare word, frequent ones, a file; from a made session."""
+    """What is searched for: a rare word, frequent ones, a file; from a made session.
+
+    The made words are few, so nearly each of them stands in every long text.
+    """
     text = some.read_text(encoding="utf-8")
     chinese = re.search("[\u4e00-\u9fa0]{4}", text)
     file = re.search(r'"path":"([^"]+)"', text)
@@ -154,7 +156,8 @@ def _queries(some: Path) -> list[tuple[str, str]]:
         ("a phrase", f'"{word[1]} {word[2]}"'),
         ("four Chinese characters", chinese[0]),
         ("a file", f"file:{file[1]}"),
-        ("the beginning of a word", f"{word[1][:4]}*"),
+        ("four letters that 20 words begin with", f"{word[1][:4]}*"),
+        ("three letters that 180 words begin with", f"{word[1][:3]}*"),
     ]
 
 
