@@ -175,7 +175,6 @@ async def _service(environment: Mapping[str, str]) -> AsyncIterator[Service]:
     gc.freeze()  # the modules stay: no collection need look at them, which takes 20 ms each time
     async with anyio.create_task_group() as tasks:
         service = Service.begin(environment, tasks)
-        gc.freeze()  # what was imported stays: to look through it again and again takes 20 ms
         try:
             tasks.start_soon(service.watcher.run)
             tasks.start_soon(watch_loop)
