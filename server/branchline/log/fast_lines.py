@@ -21,9 +21,13 @@ _HAS_TEXT: Final = int(Flag.HAS_TEXT)
 _ENDED_BADLY: Final = int(Flag.ENDED_BADLY)
 
 _BRACE: Final = ord("}")
+_QUOTE: Final = ord('"')
+_CONTENT: Final = b'"content":['
 _TEXT_BLOCK: Final = b'{"type":"text","text":"'
+_TEXT_FIRST: Final = _CONTENT + _TEXT_BLOCK
 _TEXT_VALUE: Final = re.compile(rb'content":"[^"]')
-_ENDED_WELL: Final = re.compile(rb'"stopReason":"(?:stop|toolUse)"')
+_STOP_REASON: Final = b'"stopReason":"'
+_ENDED_WELL: Final = (b'stop"', b'toolUse"')
 _STOP_REASON_BYTES: Final = 400
 _OVERHEAD_ASSISTANT: Final = 420
 """Bytes of a line that are no text, for the guess of its tokens."""
@@ -117,11 +121,15 @@ def take_payload_first(
 
 def _guess_flags(buffer: bytearray, start: int, end: int) -> int:
     flags = 0
-    text = buffer.find(_TEXT_BLOCK, start, end)
-    if (text >= 0 and buffer[text + len(_TEXT_BLOCK)] != 0x22) or _TEXT_VALUE.match(
-        buffer, start + 1, end
+    # Nearly always the first block says whether there is text; else all have to be looked at.
+    text = start + len(_CONTENT)
+    if not buffer.startswith(_TEXT_FIRST, start):
+        text = buffer.find(_TEXT_BLOCK, start, end)
+    if (text >= 0 and buffer[text + len(_TEXT_BLOCK)] != _QUOTE) or (
+        text < 0 and _TEXT_VALUE.match(buffer, start + 1, end)
     ):
         flags = _HAS_TEXT
-    if not _ENDED_WELL.search(buffer, max(start, end - _STOP_REASON_BYTES), end):
+    reason = buffer.rfind(_STOP_REASON, max(start, end - _STOP_REASON_BYTES), end)
+    if reason < 0 or not buffer.startswith(_ENDED_WELL, reason + len(_STOP_REASON)):
         flags |= _ENDED_BADLY
     return flags
