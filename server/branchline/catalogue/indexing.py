@@ -119,7 +119,7 @@ class Indexer:
         """Take in what is new in some session files. Raises what `take_in_folders` raises."""
         with self._database.use() as connection:
             known = {path: session_of(connection, path) for path in paths}
-            found = _statuses((path, partial(os.stat, path)) for path in known)
+            found = statuses_of(known)
             with writing(connection):
                 for path in known.keys() - found.keys():
                     forget_session(connection, path)
@@ -264,6 +264,11 @@ def status_key(status: os.stat_result) -> Status:
 def statuses_in(roots: Iterable[SessionsRoot]) -> dict[str, Status]:
     """By what one sees that the session files in session folders changed."""
     return _statuses((path, entry.stat) for root in roots for path, entry in session_entries(root))
+
+
+def statuses_of(paths: Iterable[str]) -> dict[str, Status]:
+    """The same of some files."""
+    return _statuses((path, partial(os.stat, path)) for path in paths)
 
 
 def _statuses(files: Iterable[tuple[str, Callable[[], os.stat_result]]]) -> dict[str, Status]:

@@ -7,8 +7,7 @@ its counts come when somebody looks at it (`Listing.counted`) or when it has bee
 """
 
 import os
-import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from sqlite3 import Connection, Error
@@ -23,8 +22,9 @@ from branchline.catalogue.database import (
     all_sessions,
     session_of,
 )
-from branchline.catalogue.indexing import status_key
+from branchline.catalogue.indexing import status_key, statuses_in, statuses_of
 from branchline.log.info import SessionInfo, read_info, read_session_id
+from branchline.settings import SessionsRoot
 
 _SELDOM: Final = 8
 """Files not in memory up to which each is read: to ask the catalogue costs more."""
@@ -44,23 +44,21 @@ class Listing:
         self._seen: dict[str, _Seen] = {}
         self._turn = Lock()
 
+    def infos_in(self, roots: Iterable[SessionsRoot]) -> list[SessionInfo]:
+        """The infos of the files in session folders that hold a session or cannot be read."""
+        return self._infos(statuses_in(roots))
+
     def infos(self, paths: Iterable[str]) -> list[SessionInfo]:
-        """The infos of those files that hold a session or cannot be read."""
+        """The same of some files."""
+        return self._infos(statuses_of(paths))
+
+    def _infos(self, found: Mapping[str, Status]) -> list[SessionInfo]:
         with self._turn:
-            present: list[tuple[str, os.stat_result]] = []
-            unknown = 0
-            for path in paths:
-                try:
-                    status = os.stat(path)
-                except (OSError, ValueError):
-                    continue  # deleted since the folder was read
-                if stat.S_ISREG(status.st_mode):
-                    present.append((path, status))
-                    unknown += not self._is_known(path, status)
+            unknown = sum(not self._is_known(path, status) for path, status in found.items())
             if unknown > _SELDOM:
                 self._load(all_sessions)
-            found = (self._info(path, status) for path, status in present)
-            return [info for info in found if info is not None]
+            infos = [self._info(path, status) for path, status in found.items()]
+            return [info for info in infos if info is not None]
 
     def info(self, path: str) -> SessionInfo | None:
         """The info of one file; None if it is not a session."""
@@ -101,9 +99,9 @@ class Listing:
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _is_known(self, path: str, status: os.stat_result) -> bool:
+    def _is_known(self, path: str, status: Status) -> bool:
         seen = self._seen.get(path)
-        return seen is not None and seen.status == status_key(status)
+        return seen is not None and seen.status == status
 
     def _load(self, rows: Callable[[Connection], Iterable[SessionRow]]) -> None:
         """Take over what the catalogue knows of sessions."""
@@ -126,11 +124,14 @@ class Listing:
             self._seen[path] = _Seen(status_key(status), info)
             return info
 
-    def _info(self, path: str, status: os.stat_result) -> SessionInfo | None:
+    def _info(self, path: str, status: Status) -> SessionInfo | None:
         seen = self._seen.get(path)
-        if seen is None or seen.status != status_key(status):
-            seen = _Seen(status_key(status), read_info(Path(path), status))
-            self._seen[path] = seen
+        if seen is None or seen.status != status:
+            try:
+                now = os.stat(path)
+            except OSError:
+                return None  # deleted since it was looked at
+            seen = self._seen[path] = _Seen(status_key(now), read_info(Path(path), now))
         return seen.info
 
 

@@ -244,10 +244,9 @@ class Registry:
         unsaved = [session for session in self._open.values() if session.file is None]
 
         def read() -> tuple[list[SessionInfo], list[Session]]:
-            paths = {path for root in roots for path in session_files(root)}
             folders = [same_folder(str(root.path)) for root in roots]
             own = [one for one in unsaved if lies_in(same_folder(str(one.path.parent)), folders)]
-            return self.listing.infos(sorted(paths)), own
+            return self.listing.infos_in(roots), own
 
         infos, own = await to_thread.run_sync(read)
         listed = {info["path"] for info in infos}
