@@ -99,9 +99,23 @@ export function commandTable(parts: Parts): Record<string, Handler> {
   const { context, daemon, conversations, panels, sessions, moves, drafts, messages } = parts;
   const { t } = vscode.l10n;
 
+  let waits = false;
+  /** The active conversation. One that is being read is waited for, by one command: others get null. */
+  const inFront = async (): Promise<Conversation | null> => {
+    const reading = panels.active?.reading ?? null;
+    if (reading === null) return conversations.active;
+    if (waits) return null;
+    waits = true;
+    const opened = await reading.opened;
+    waits = false;
+    return opened;
+  };
+
   /** Do something with the active conversation; without one, ask for it. */
   const withActive = async (work: (conversation: Conversation) => unknown): Promise<void> => {
-    const { active } = conversations;
+    const reading = panels.active?.reading ?? null;
+    const active = await inFront();
+    if (active === null && reading !== null) return;
     if (active !== null) {
       await work(active);
       return;
@@ -125,8 +139,9 @@ export function commandTable(parts: Parts): Record<string, Handler> {
     work: (conversation: Conversation, id: EntryId) => unknown,
     start = withActive,
   ): Promise<void> => {
+    // What is selected now: it may be another when the conversation is there.
+    const selection = await panels.active?.selectionNow();
     await start(async (conversation) => {
-      const selection = await panels.active?.selectionNow();
       const id = entryOf(argument) ?? selection?.id ?? conversation.leafId;
       if (id !== null) await work(conversation, id);
     });
@@ -137,7 +152,7 @@ export function commandTable(parts: Parts): Record<string, Handler> {
     argument: unknown,
     work: (session: { path: string; cwd: string | null; title: string; name: string | null }) => unknown,
   ): Promise<void> => {
-    const info = sessionNode(argument)?.info ?? conversations.active?.info;
+    const info = sessionNode(argument)?.info ?? (await inFront())?.info;
     if (info !== undefined) {
       await work({ path: info.path, cwd: info.cwd, title: sessionTitle(info), name: info.name });
     }

@@ -1,8 +1,10 @@
 /** One open session, whoever looks at it: where its leaf is, what it costs, what is being written. */
 
 import * as vscode from "vscode";
+import type { TailAnswer } from "../shared/messages";
 import type { EntryId, Job, Notifications, Requests, SessionInfo, Usage } from "../shared/protocol";
 import type { Daemon } from "./daemon";
+import { firstScreen } from "./firstScreen";
 
 type Changed = Notifications["session/changed"];
 type Opened = Requests["session/open"]["result"];
@@ -166,14 +168,18 @@ export class Conversations implements vscode.Disposable {
     return this.open.get(path)?.conversation;
   }
 
-  /** Look at a session; each look is ended by `leave`. */
-  async look(path: string): Promise<Conversation> {
+  /**
+   * Look at a session; each look is ended by `leave`.
+   *
+   * @param first is called with the first rows if reading all of the session will take its time.
+   */
+  async look(path: string, first?: (tail: TailAnswer) => void): Promise<Conversation> {
     const known = this.open.get(path);
     if (known !== undefined) {
       known.users++;
       return known.conversation;
     }
-    const under = this.opening.get(path) ?? this.begin(path);
+    const under = this.opening.get(path) ?? this.begin(path, first);
     this.opening.set(path, under);
     try {
       const conversation = await under;
@@ -186,7 +192,9 @@ export class Conversations implements vscode.Disposable {
     }
   }
 
-  private async begin(path: string): Promise<Conversation> {
+  private async begin(path: string, first?: (tail: TailAnswer) => void): Promise<Conversation> {
+    const tail = first === undefined ? null : await firstScreen(this.daemon, path);
+    if (tail !== null) first?.(tail);
     const opened = await this.daemon.request("session/open", { session: path });
     return new Conversation(path, opened);
   }

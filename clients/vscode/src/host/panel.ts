@@ -11,82 +11,25 @@ import {
   readToHost,
   type Bar,
   type PanelAction,
+  type TailAnswer,
   type ToHost,
   type ToPage,
 } from "../shared/messages";
-import type { EntryId, View } from "../shared/protocol";
+import type { View } from "../shared/protocol";
 import type { Conversation, Conversations, News } from "./conversation";
 import { DaemonGone, type Daemon } from "./daemon";
 import { explain, kindOf, showError } from "./errors";
+import { Panel } from "./page";
 import { failureHtml, panelHtml } from "./panelHtml";
 import { keyHelp, words } from "./words";
 
 export const PANEL = "branchline.conversation";
-/** What a page is still told when it comes later. */
-const WAITING: readonly ToPage["type"][] = ["show", "reveal", "bracket"];
 
 class SessionDocument implements vscode.CustomDocument {
   constructor(readonly uri: vscode.Uri) {}
 
   dispose(): void {
     // Nothing is held: each panel looks at the conversation for itself.
-  }
-}
-
-/** What is selected in a panel. */
-export interface Selection {
-  id: EntryId | null;
-  role: string | null;
-  label: string | null;
-}
-
-export class Panel {
-  selection: Selection = { id: null, role: null, label: null };
-  conversation: Conversation | null = null;
-  private ready = false;
-  private waiting: ToPage[] = [];
-  private asks = 0;
-  private readonly asking = new Map<number, () => void>();
-
-  constructor(readonly webviewPanel: vscode.WebviewPanel) {}
-
-  post(message: ToPage): void {
-    if (this.ready) void this.webviewPanel.webview.postMessage(message);
-    else if (WAITING.includes(message.type)) this.waiting.push(message);
-  }
-
-  /** What is selected once all keys so far have done their work: they go to the page and back. */
-  async selectionNow(): Promise<Selection> {
-    if (!this.ready || !this.webviewPanel.visible) return this.selection;
-    const ask = ++this.asks;
-    await new Promise<void>((answered) => {
-      this.asking.set(ask, answered);
-      this.post({ type: "which", ask });
-    });
-    return this.selection;
-  }
-
-  selected(selection: Selection, ask: number | null): void {
-    this.selection = selection;
-    if (ask !== null) this.answered(ask);
-  }
-
-  private answered(ask: number): void {
-    this.asking.get(ask)?.();
-    this.asking.delete(ask);
-  }
-
-  /** The page is gone: nobody waits for its answers any more. */
-  end(): void {
-    this.ready = false;
-    for (const ask of [...this.asking.keys()]) this.answered(ask);
-  }
-
-  /** The page is there: it is told of the session, then what had to wait. */
-  begin(opened: ToPage): void {
-    this.ready = true;
-    for (const message of [opened, ...this.waiting]) this.post(message);
-    this.waiting = [];
   }
 }
 
@@ -110,7 +53,7 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
     document: SessionDocument,
     webviewPanel: vscode.WebviewPanel,
   ): Promise<void> {
-    const panel = new Panel(webviewPanel);
+    const panel = new Panel(webviewPanel, document.uri.fsPath);
     this.panels.add(panel);
     const subscriptions: vscode.Disposable[] = [];
     const { webview } = webviewPanel;
@@ -134,8 +77,9 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
     });
     let pageReady = false;
     const begin = (): void => {
-      if (!pageReady || panel.conversation === null) return;
-      this.open(panel, panel.conversation);
+      if (!pageReady) return;
+      if (panel.conversation !== null) this.open(panel, panel.conversation);
+      else if (panel.reading !== null) this.showTail(panel, panel.reading.tail);
     };
     webview.onDidReceiveMessage((raw: unknown) => {
       const message = readToHost(raw);
@@ -149,6 +93,7 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
     webview.html = panelHtml(webview, this.context.extensionUri);
     const follow = (conversation: Conversation): void => {
       panel.conversation = conversation;
+      panel.reading = null;
       const setTitle = (): void => {
         webviewPanel.title = crop(plainText(conversation.title), 40);
       };
@@ -162,14 +107,14 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
       this.viewState(panel);
       begin();
     };
-    try {
-      follow(await this.conversations.look(document.uri.fsPath));
-    } catch (error) {
+    const fail = (error: unknown): void => {
+      panel.reading = null;
+      panel.end();
       this.showFailure(webview, error);
       // The daemon may come later: it was missing, or the window was opened before it was there.
       const again = this.daemon.onState((state) => {
         if (state !== "running" || !this.panels.has(panel)) return;
-        this.conversations.look(document.uri.fsPath).then(
+        this.conversations.look(panel.path).then(
           (conversation) => {
             again.dispose();
             pageReady = false;
@@ -180,7 +125,30 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
         );
       });
       subscriptions.push(again);
-    }
+    };
+    // VS Code loads the page when this is over: as soon as there is something to show.
+    await new Promise<void>((shown) => {
+      const opened = this.conversations
+        .look(panel.path, (tail) => {
+          if (!this.panels.has(panel)) return;
+          panel.reading = { tail, opened };
+          this.viewState(panel);
+          begin();
+          shown();
+        })
+        .then(
+          (conversation) => {
+            if (this.panels.has(panel)) follow(conversation);
+            else this.conversations.leave(conversation);
+            return panel.conversation;
+          },
+          (error: unknown) => {
+            if (this.panels.has(panel)) fail(error);
+            return null;
+          },
+        );
+      void opened.then(() => shown());
+    });
   }
 
   private viewState(panel: Panel): void {
@@ -188,7 +156,10 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
     if (!panel.webviewPanel.visible) panel.end();
     if (panel.webviewPanel.active) {
       this.active = panel;
-      if (panel.conversation !== null) this.conversations.activate(panel.conversation);
+      // While it is read no other is the active one either: commands wait for it.
+      if (panel.conversation !== null || panel.reading !== null) {
+        this.conversations.activate(panel.conversation);
+      }
     } else if (this.active === panel) {
       void this.setFocus(false, false);
     }
@@ -204,9 +175,7 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
   // --- from the page -------------------------------------------------------------------------------
 
   private async take(panel: Panel, message: ToHost): Promise<void> {
-    const { conversation } = panel;
-    if (conversation === null) return;
-    const session = conversation.path;
+    const session = panel.path;
     switch (message.type) {
       case "rows": {
         const { ask, view, at, limit } = message;
@@ -275,6 +244,11 @@ export class Panels implements vscode.CustomReadonlyEditorProvider<SessionDocume
   }
 
   // --- to the page ---------------------------------------------------------------------------------
+
+  private showTail(panel: Panel, tail: TailAnswer): void {
+    const keys = keyHelp(this.context.extension.packageJSON);
+    panel.begin({ type: "tail", tail, words: words(), keys });
+  }
 
   private open(panel: Panel, conversation: Conversation): void {
     const { info, leafId, revision, usage, warnings } = conversation;

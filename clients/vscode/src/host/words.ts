@@ -43,6 +43,7 @@ export function words(): Words {
     cancel: t("Cancel"),
     close: t("Close"),
     readOnly: t("This session is read-only here."),
+    reading: t("Reading the rest…"),
     tokensOf: t("{0} of {1} tokens", "{0}", "{1}"),
     tokens: t("{0} tokens", "{0}"),
     written: t("Nothing is being written any more."),

@@ -17,6 +17,8 @@ export interface Looks {
   bracketed: ReadonlySet<EntryId>;
   labelTimes: boolean;
   now: number;
+  /** Whether there are rows that are not known yet. */
+  provisional: boolean;
 }
 
 interface Drawn {
@@ -68,6 +70,7 @@ export class Canvas {
         bracket: bracketOf(index, row),
         labelTime: labelTimes,
         now: looks.now,
+        provisional: looks.provisional,
       };
       const how = `${place.begins} ${place.trunkCovered} ${facts.focused} ${facts.bracket} ${labelTimes} ${minute}`;
       const before = this.drawn.get(index);

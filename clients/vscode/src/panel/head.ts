@@ -57,10 +57,16 @@ export class Head {
     this.element = element("header", "head", {}, said, found);
   }
 
-  showSession(session: SessionInfo, usage: Usage): void {
+  /** `usage` is null while the session is being read. */
+  showSession(session: SessionInfo, usage: Usage | null): void {
     this.title.textContent = plainText(session.name ?? session.firstMessage ?? session.id);
     const branches = session.branchCount ?? 0;
     this.facts.textContent = branches < 2 ? "" : fill(this.words.branches, branches);
+    this.meter.hidden = usage === null;
+    if (usage === null) {
+      this.meterText.textContent = this.words.reading;
+      return;
+    }
     const { tokens, contextWindow, due } = usage;
     const text = `${shortCount(tokens)}/${shortCount(contextWindow)}`;
     this.meterText.textContent = due ? `⚠ ${text}` : text;
@@ -78,6 +84,12 @@ export class Head {
     this.result.textContent = query === null ? "" : fill(this.words.searchResult, total);
     this.here.hidden = leaf === "shown";
     this.here.textContent = leaf === "above" ? this.words.hereAbove : this.words.hereBelow;
+  }
+
+  /** Whether the session can be searched and filtered. */
+  offer(on: boolean): void {
+    this.search.disabled = !on;
+    this.filter.disabled = !on;
   }
 
   focusSearch(): void {

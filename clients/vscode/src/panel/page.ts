@@ -1,8 +1,8 @@
 /** The page around the tree: takes the host's messages, and brings head, bars, tree and overview together. */
 
 import { plainText } from "../shared/format";
-import type { Bar, KeyHelp, Opened, PageCommand, PanelAction, ToHost, ToPage, Words } from "../shared/messages";
-import type { EntryId, Row, Usage } from "../shared/protocol";
+import type { Bar, KeyHelp, PageCommand, PanelAction, ToHost, ToPage, Words } from "../shared/messages";
+import type { EntryId, Row, SessionInfo, Usage } from "../shared/protocol";
 import { readState } from "../shared/treeState";
 import { element, fill, type Api } from "./dom";
 import { Head } from "./head";
@@ -32,7 +32,9 @@ export class Page {
   private readonly said = element("div", "said", { role: "status", "aria-live": "polite", "aria-atomic": "false" });
   private bar: Bar | null = null;
   private bracketTitle = "";
-  private usage: Usage;
+  private usage: Usage | null = null;
+  private warnings: readonly string[] = [];
+  private painted = false;
   private overviewAsk = 0;
   private overviewOf = "";
   private keeping: ReturnType<typeof setTimeout> | null = null;
@@ -42,9 +44,8 @@ export class Page {
     private readonly api: Api,
     private readonly words: Words,
     keys: readonly KeyHelp[],
-    private opened: Opened,
+    private session: SessionInfo,
   ) {
-    this.usage = opened.usage;
     this.tree = new Tree(
       {
         askRows: (ask, view, at, limit) => this.post({ type: "rows", ask, view, at, limit }),
@@ -93,20 +94,23 @@ export class Page {
     );
     this.followFocus();
     window.addEventListener("pagehide", () => this.keep());
-    this.head.showSession(opened.session, this.usage);
-    this.drawBars();
-    this.tree.start(opened.leafId);
   }
 
   /** Something that the host says. */
   take(message: ToPage): void {
     switch (message.type) {
+      case "tail":
+        this.showSession();
+        this.tree.showTail(message.tail);
+        this.say(this.words.reading);
+        return;
       case "opened":
-        this.opened = message.opened;
+        this.session = message.opened.session;
         this.usage = message.opened.usage;
-        this.head.showSession(this.opened.session, this.usage);
-        this.drawBars();
-        this.tree.refresh(message.opened.leafId);
+        this.warnings = message.opened.warnings;
+        this.showSession();
+        if (this.tree.loaded) this.tree.refresh(message.opened.leafId);
+        else this.tree.start(message.opened.leafId);
         this.overviewOf = "";
         return;
       case "rows":
@@ -120,8 +124,8 @@ export class Page {
         return;
       case "changed":
         this.usage = message.usage;
-        this.opened.session.name = message.name;
-        this.head.showSession(this.opened.session, this.usage);
+        this.session.name = message.name;
+        this.head.showSession(this.session, this.usage);
         this.tree.refresh(message.leafId, message.follow);
         this.overviewOf = "";
         if (message.said !== "") this.say(message.said);
@@ -154,8 +158,8 @@ export class Page {
         if (message.ask === this.overviewAsk) this.strip.show(message.overview);
         return;
       case "info":
-        this.opened.session = message.session;
-        this.head.showSession(this.opened.session, this.usage);
+        this.session = message.session;
+        this.head.showSession(this.session, this.usage);
         return;
       case "keys":
         // From now on keys reach us: until the host knows of the focus, they are the editor's.
@@ -186,14 +190,16 @@ export class Page {
 
   private treeChanged(): void {
     if (!this.tree.loaded) return;
-    if (this.overviewAsk === 0) requestAnimationFrame(() => setTimeout(() => performance.mark(FIRST_ROWS)));
-    const { view, total, leafRow } = this.tree;
+    if (!this.painted) requestAnimationFrame(() => setTimeout(() => performance.mark(FIRST_ROWS)));
+    this.painted = true;
+    const { view, total, leafRow, provisional } = this.tree;
+    this.head.offer(!provisional);
     this.head.showView(view.filter, view.query, total, this.tree.leafPlace);
     this.empty.hidden = total > 0;
     const narrowed = view.query !== null || view.filter !== "default";
     this.empty.textContent = narrowed ? this.words.nothingFound : this.words.empty;
     const of = JSON.stringify([view, total, leafRow]);
-    if (of !== this.overviewOf) {
+    if (of !== this.overviewOf && !provisional) {
       this.overviewOf = of;
       this.post({ type: "overview", ask: ++this.overviewAsk, view });
     }
@@ -232,6 +238,12 @@ export class Page {
     else this.command("branchline.switchHere", row.id);
   }
 
+  private showSession(): void {
+    this.head.showSession(this.session, this.usage);
+    if (this.tree.provisional) this.tree.withPlaceOnScreen(() => this.drawBars());
+    else this.drawBars();
+  }
+
   private drawBars(): void {
     const bars: HTMLElement[] = [];
     const add = (className: string, text: string, actions: Bar["actions"] = []): void => {
@@ -244,8 +256,8 @@ export class Page {
       }
       bars.push(bar);
     };
-    if (this.opened.session.readOnly) add("read-only", this.words.readOnly);
-    for (const warning of this.opened.warnings) add("warning", plainText(warning));
+    if (this.session.readOnly) add("read-only", this.words.readOnly);
+    for (const warning of this.warnings) add("warning", plainText(warning));
     if (this.bar !== null) add("notice", plainText(this.bar.text), this.bar.actions);
     if (this.bracketTitle !== "") add("bracket", plainText(this.bracketTitle));
     this.bars.replaceChildren(...bars);
@@ -262,7 +274,7 @@ export class Page {
   private act(action: PanelAction): void {
     switch (action) {
       case "search":
-        this.head.focusSearch();
+        if (!this.tree.provisional) this.head.focusSearch();
         return;
       case "clear":
         if (this.tree.view.query !== null) this.endSearch();

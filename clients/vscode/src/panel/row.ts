@@ -16,6 +16,8 @@ export interface RowFacts {
   /** Whether a label says when it was set. */
   labelTime: boolean;
   now: number;
+  /** Whether rows beside it may not be known yet. */
+  provisional: boolean;
 }
 
 export const rowId = (index: number): string => `row-${index}`;
@@ -99,8 +101,9 @@ export function drawRow(row: Row, facts: RowFacts, words: Words): HTMLElement {
       id: rowId(facts.index),
       role: "treeitem",
       "aria-level": String(row.depth + 1),
-      "aria-setsize": String(row.siblings),
-      "aria-posinset": String(row.position),
+      // -1 says that it is not known.
+      "aria-setsize": facts.provisional ? "-1" : String(row.siblings),
+      ...(!facts.provisional && { "aria-posinset": String(row.position) }),
       "aria-selected": String(facts.focused),
       "data-vscode-context": JSON.stringify({
         webviewSection: "row",

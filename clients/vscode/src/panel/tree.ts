@@ -4,10 +4,10 @@
  * Focus is on the tree as a whole and names its row by `aria-activedescendant`, so it survives scrolling.
  */
 
-import type { LocateAnswer, PanelAction, TreeAnswer, Words } from "../shared/messages";
+import type { LocateAnswer, PanelAction, TailAnswer, TreeAnswer, Words } from "../shared/messages";
 import type { Direction, EntryId, Filter, Row, View } from "../shared/protocol";
-import { FIRST_STATE, folding, nextFilter, unfolding, type Anchor, type Looking, type TreeState } from "../shared/treeState";
-import { PAGE, Pages, ROW_HEIGHT, scrollTo, shown, type Span } from "../shared/windowing";
+import { DRAWING, FIRST_STATE, folding, nextFilter, unfolding, type Anchor, type Looking, type TreeState } from "../shared/treeState";
+import { PAGE, Pages, ROW_HEIGHT, scrollTo, shown, tailStart, type Span } from "../shared/windowing";
 import { FILTERING, LOCATED, stepped } from "./actions";
 import { Canvas } from "./canvas";
 import { element } from "./dom";
@@ -25,8 +25,15 @@ export interface TreeHost {
   open(row: Row): void;
 }
 
-/** What an answer is waited for: all rows anew, a page of them, the focused row, another place. */
-type Question = { reload: Anchor | null; told: boolean } | { page: number } | "focus" | "locate";
+/**
+ * What an answer is waited for: all rows anew, a page of them, the focused row, another place.
+ *
+ * `inPlace`: they take the place of the first ones, around the leaf, wherever the person is by then.
+ */
+type Question = { reload: Anchor | null; told: boolean; inPlace: boolean } | { page: number } | "focus" | "locate";
+
+/** Rows that follow one another, and where among all they are. */
+type Window = Pick<TreeAnswer, "rows" | "offset" | "total" | "leafRow">;
 
 export class Tree {
   readonly scroller: HTMLElement;
@@ -45,6 +52,8 @@ export class Tree {
   private top = 0;
   leafRow: number | null = null;
   loaded = false;
+  /** The index of the first known row, while those around the leaf are all that is known. */
+  private tailStart: number | null = null;
 
   constructor(
     private readonly host: TreeHost,
@@ -70,8 +79,8 @@ export class Tree {
     new ResizeObserver(() => this.resized()).observe(this.scroller);
   }
 
-  get view(): Looking & { layout: "pinned"; runs: "tools" } {
-    return { ...this.state.view, layout: "pinned", runs: "tools" };
+  get view(): Looking & typeof DRAWING {
+    return { ...this.state.view, ...DRAWING };
   }
 
   /** What is to be kept over a reload of the page. */
@@ -80,6 +89,11 @@ export class Tree {
     const row = this.pages.at(first);
     const at = first * ROW_HEIGHT - this.top;
     return row === undefined ? this.state : { ...this.state, top: { id: row.id, at } };
+  }
+
+  /** Whether the rows are the first ones, before the session is opened: their indexes will be others. */
+  get provisional(): boolean {
+    return this.tailStart !== null;
   }
 
   get total(): number {
@@ -110,10 +124,32 @@ export class Tree {
   start(leafId: EntryId | null): void {
     this.leafId = leafId;
     this.height = this.scroller.clientHeight;
+    this.load(this.startAnchor());
+  }
+
+  private startAnchor(): Anchor | null {
     const { top, focusedId } = this.state;
-    const id = focusedId ?? leafId;
-    if (top !== null) this.load({ ...top, focus: false });
-    else this.load(id === null ? null : { id, at: null, focus: true });
+    const id = focusedId ?? this.leafId;
+    if (top !== null) return { ...top, focus: false };
+    return id === null ? null : { id, at: null, focus: true };
+  }
+
+  /** Show the rows around the leaf, which are all that is known until `refresh` brings the others. */
+  showTail({ rows, leafId, leafRow, whole }: TailAnswer): void {
+    this.leafId = leafId;
+    this.height = this.scroller.clientHeight;
+    const offset = tailStart(rows.length, this.height, ROW_HEIGHT, whole);
+    this.tailStart = offset;
+    const at = leafRow === null ? null : offset + leafRow;
+    this.drawAnew({ rows, offset, total: offset + rows.length, leafRow: at }, this.startAnchor());
+  }
+
+  /** Have something above the tree take other room: the rows stay where they are on screen. */
+  withPlaceOnScreen(change: () => void): void {
+    const before = this.scroller.getBoundingClientRect().top;
+    change();
+    this.scroller.scrollTop += this.scroller.getBoundingClientRect().top - before;
+    this.top = this.scroller.scrollTop;
   }
 
   /**
@@ -124,7 +160,8 @@ export class Tree {
     const wasLeaf = this.focused === null || (this.focused.isLeaf && this.leafPlace === "shown");
     const goes = follow || (this.leafId !== leafId && wasLeaf);
     this.leafId = leafId;
-    this.load((goes ? null : this.anchor()) ?? this.leafAnchor());
+    const anchor = (goes ? null : this.anchor()) ?? this.leafAnchor();
+    this.load(anchor, { inPlace: this.provisional && !goes });
   }
 
   /** Scroll to an entry and select it, looking at the tree as before or otherwise. */
@@ -153,7 +190,7 @@ export class Tree {
   private setView(change: Partial<Looking>): void {
     this.state = { ...this.state, view: { ...this.state.view, ...change } };
     const searching = change.query !== undefined && change.query !== null;
-    this.load(searching ? null : (this.anchor() ?? this.leafAnchor()), true);
+    this.load(searching ? null : (this.anchor() ?? this.leafAnchor()), { told: true });
   }
 
   private leafAnchor(): Anchor | null {
@@ -180,10 +217,12 @@ export class Tree {
     return this.asks;
   }
 
-  private load(anchor: Anchor | null, told = false): void {
+  private load(anchor: Anchor | null, { told = false, inPlace = false } = {}): void {
     this.pending.clear();
-    const at = anchor === null ? 0 : { around: anchor.id };
-    this.host.askRows(this.ask({ reload: anchor, told }), this.view, at, 3 * PAGE);
+    // Three pages around the leaf have all of the first rows in them, so whichever is to stay is known.
+    const id = (inPlace ? this.leafId : null) ?? anchor?.id ?? null;
+    const at = id === null ? 0 : { around: id };
+    this.host.askRows(this.ask({ reload: anchor, told, inPlace }), this.view, at, 3 * PAGE);
   }
 
   /** An answer to a question for rows; one that was overtaken is passed over. */
@@ -201,20 +240,30 @@ export class Tree {
       if (this.focus?.row === null) this.select(this.at(this.focus.index));
       this.schedule();
     } else {
-      this.pages = new Pages();
-      this.pages.add(answer.offset, answer.rows, answer.total);
-      this.leafRow = answer.leafRow;
+      const anchor = (what.inPlace ? this.anchor() : null) ?? what.reload;
+      if (what.inPlace && anchor !== null && !answer.rows.some(({ id }) => id === anchor.id)) {
+        this.load(anchor); // the leaf went elsewhere meanwhile
+        return;
+      }
+      this.tailStart = null;
       this.leafId = answer.leafId;
-      this.loaded = true;
-      this.canvas.setTotal(answer.total);
-      this.place(answer, what.reload);
-      this.draw();
-      this.host.changed();
+      this.drawAnew(answer, anchor);
       if (what.told) this.host.viewChanged();
     }
   }
 
-  private place(answer: TreeAnswer, anchor: Anchor | null): void {
+  private drawAnew(window: Window, anchor: Anchor | null): void {
+    this.pages = new Pages();
+    this.pages.add(window.offset, window.rows, window.total);
+    this.leafRow = window.leafRow;
+    this.loaded = true;
+    this.canvas.setTotal(window.total);
+    this.place(window, anchor);
+    this.draw();
+    this.host.changed();
+  }
+
+  private place(answer: Window, anchor: Anchor | null): void {
     if (anchor === null) {
       this.scroller.scrollTop = 0;
       this.select(answer.total > 0 ? this.at(0) : null);
@@ -272,6 +321,8 @@ export class Tree {
     const index = this.focus?.index ?? this.leafRow ?? 0;
     const next = stepped(action, index, Math.floor(this.height / ROW_HEIGHT), this.total);
     if (next !== null) this.goTo(next, false);
+    // All else needs the session.
+    if (this.provisional && action !== "leaf") return;
     switch (action) {
       case "leaf":
         if (this.leafRow !== null) this.goTo(this.leafRow, true);
@@ -320,7 +371,7 @@ export class Tree {
   /** Select a row and bring it into sight. */
   goTo(index: number, centre: boolean): void {
     if (this.total === 0) return;
-    const wanted = Math.min(this.total - 1, Math.max(0, index));
+    const wanted = Math.min(this.total - 1, Math.max(this.tailStart ?? 0, index));
     this.select(this.at(wanted));
     this.scroller.scrollTop = scrollTo(wanted, this.scroller.scrollTop, this.height, ROW_HEIGHT, centre);
     this.draw();
@@ -384,11 +435,12 @@ export class Tree {
   private draw(): void {
     this.top = this.scroller.scrollTop;
     const span = shown(this.top, this.height, ROW_HEIGHT, this.total);
-    const { focus, bracketed } = this;
+    const { focus, bracketed, provisional } = this;
     const { labelTimes } = this.state;
-    this.canvas.draw(this.pages, span, { focus, bracketed, labelTimes, now: this.now() });
+    this.canvas.draw(this.pages, span, { focus, bracketed, labelTimes, now: this.now(), provisional });
     if (focus === null || focus.row === null) this.scroller.removeAttribute("aria-activedescendant");
     else this.scroller.setAttribute("aria-activedescendant", rowId(focus.index));
+    if (provisional) return;
     const asked = new Set<number>();
     for (const what of this.pending.values()) if (typeof what === "object" && "page" in what) asked.add(what.page);
     for (const page of this.pages.missing(span)) {

@@ -63,6 +63,7 @@ export type PageCommand = (typeof PAGE_COMMANDS)[number];
 
 export type TreeAnswer = Requests["session/tree"]["result"];
 export type LocateAnswer = Requests["session/locate"]["result"];
+export type TailAnswer = Requests["session/tail"]["result"];
 export type Overview = Requests["session/overview"]["result"];
 
 export const FILTERS: readonly Filter[] = ["default", "noTools", "userOnly", "labeledOnly", "all"];
@@ -108,6 +109,8 @@ export interface Opened {
 }
 
 export type ToPage =
+  /** The first screen of a session that is not opened yet. */
+  | { type: "tail"; tail: TailAnswer; words: Words; keys: KeyHelp[] }
   | { type: "opened"; opened: Opened; words: Words; keys: KeyHelp[] }
   | { type: "rows"; ask: number; answer: TreeAnswer }
   | { type: "located"; ask: number; answer: LocateAnswer }
@@ -163,6 +166,7 @@ export interface Words {
   cancel: string;
   close: string;
   readOnly: string;
+  reading: string;
   tokensOf: string;
   tokens: string;
   written: string;

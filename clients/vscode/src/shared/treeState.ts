@@ -34,6 +34,18 @@ export const FIRST_STATE: TreeState = {
   labelTimes: false,
 };
 
+/** How every session is drawn, whatever a person looks at. */
+export const DRAWING = { layout: "pinned", runs: "tools" } as const;
+
+/** Whether a page that was left in this state shows some of these rows first, of a session seen as at first. */
+export function beginsAmong(state: TreeState | null, rows: readonly Row[]): boolean {
+  if (state === null) return true;
+  const { filter, query, folded, expanded } = state.view;
+  const asAtFirst = filter === FIRST_STATE.view.filter && query === null && folded.length + expanded.length === 0;
+  const wanted = [state.focusedId, state.top?.id ?? null].filter((id) => id !== null);
+  return asAtFirst && wanted.every((id) => rows.some((row) => row.id === id));
+}
+
 /** What was kept, if it is of this shape. */
 export function readState(state: unknown): TreeState | null {
   if (typeof state !== "object" || state === null) return null;

@@ -43,6 +43,16 @@ export function scrollTo(
   return top + rowHeight > scrollTop + height ? top + rowHeight - height : scrollTop;
 }
 
+/**
+ * The index of the first of the rows around the leaf, while no others are known.
+ *
+ * Rows that do not fill the view stand at its bottom, as they will when the others are there: above them
+ * is room for a page that is not known.
+ */
+export function tailStart(count: number, height: number, rowHeight: number, whole: boolean): number {
+  return whole || count * rowHeight >= height ? 0 : PAGE;
+}
+
 /** The rows that are known, of one drawing at one revision. */
 export class Pages {
   private readonly pages = new Map<number, Row[]>();
