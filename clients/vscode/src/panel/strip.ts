@@ -24,6 +24,7 @@ export class Strip {
     private readonly go: (row: number) => void,
     private readonly select: (row: number) => void,
   ) {
+    this.view.hidden = true; // until it is known where in the whole that is
     this.element.append(this.view, this.marks);
     this.element.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;

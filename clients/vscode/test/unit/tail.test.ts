@@ -54,7 +54,7 @@ describe("the first screen", () => {
     document.body.replaceChildren(root);
     Object.defineProperty(HTMLElement.prototype, "clientHeight", { configurable: true, get: () => HEIGHT });
     const api = { postMessage: (message: ToHost) => posted.push(message), getState: () => null, setState: () => undefined };
-    page = new Page(root, api as never, words(), [], session("/s"));
+    page = new Page(root, api, words(), [], session("/s"));
     tree = root.querySelector<HTMLElement>(".tree") ?? root;
   });
 
