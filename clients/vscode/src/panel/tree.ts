@@ -6,11 +6,12 @@
 
 import type { LocateAnswer, PanelAction, TailAnswer, TreeAnswer, Words } from "../shared/messages";
 import type { Direction, EntryId, Filter, Row, View } from "../shared/protocol";
-import { DRAWING, FIRST_STATE, folding, nextFilter, unfolding, type Anchor, type Looking, type TreeState } from "../shared/treeState";
+import { DRAWING, FIRST_STATE, firstAnchor, folding, nextFilter, unfolding, type Anchor, type Looking, type TreeState } from "../shared/treeState";
 import { PAGE, Pages, ROW_HEIGHT, scrollTo, shown, tailStart, type Span } from "../shared/windowing";
 import { FILTERING, LOCATED, stepped } from "./actions";
 import { Canvas } from "./canvas";
 import { element } from "./dom";
+import { Questions } from "./questions";
 import { rowId } from "./row";
 
 /** What the tree needs of the page around it. */
@@ -25,13 +26,6 @@ export interface TreeHost {
   open(row: Row): void;
 }
 
-/**
- * What an answer is waited for: all rows anew, a page of them, the focused row, another place.
- *
- * `inPlace`: they take the place of the first ones, around the leaf, wherever the person is by then.
- */
-type Question = { reload: Anchor | null; told: boolean; inPlace: boolean } | { page: number } | "focus" | "locate";
-
 /** Rows that follow one another, and where among all they are. */
 type Window = Pick<TreeAnswer, "rows" | "offset" | "total" | "leafRow">;
 
@@ -42,8 +36,7 @@ export class Tree {
   private state: TreeState;
   /** The focused row; its index, where the row itself is not known yet. */
   private focus: { index: number; row: Row | null } | null = null;
-  private asks = 0;
-  private readonly pending = new Map<number, Question>();
+  private readonly questions = new Questions();
   private drawScheduled = false;
   private bracketed: ReadonlySet<EntryId> = new Set();
   private leafId: EntryId | null = null;
@@ -124,14 +117,7 @@ export class Tree {
   start(leafId: EntryId | null): void {
     this.leafId = leafId;
     this.height = this.scroller.clientHeight;
-    this.load(this.startAnchor());
-  }
-
-  private startAnchor(): Anchor | null {
-    const { top, focusedId } = this.state;
-    const id = focusedId ?? this.leafId;
-    if (top !== null) return { ...top, focus: false };
-    return id === null ? null : { id, at: null, focus: true };
+    this.load(firstAnchor(this.state, leafId));
   }
 
   /** Show the rows around the leaf, which are all that is known until `refresh` brings the others. */
@@ -141,7 +127,7 @@ export class Tree {
     const offset = tailStart(rows.length, this.height, ROW_HEIGHT, whole);
     this.tailStart = offset;
     const at = leafRow === null ? null : offset + leafRow;
-    this.drawAnew({ rows, offset, total: offset + rows.length, leafRow: at }, this.startAnchor());
+    this.drawAnew({ rows, offset, total: offset + rows.length, leafRow: at }, firstAnchor(this.state, leafId));
   }
 
   /** Have something above the tree take other room: the rows stay where they are on screen. */
@@ -166,8 +152,7 @@ export class Tree {
 
   /** Scroll to an entry and select it, looking at the tree as before or otherwise. */
   show(id: EntryId, view: Looking = this.state.view): void {
-    const asked = [...this.pending.values()].some((what) => typeof what === "object" && "reload" in what);
-    const known = asked || view !== this.state.view ? null : this.pages.indexOf(id);
+    const known = this.questions.reload || view !== this.state.view ? null : this.pages.indexOf(id);
     this.state = { ...this.state, view };
     if (known === null) this.load({ id, at: null, focus: true });
     else this.goTo(known, true);
@@ -212,24 +197,18 @@ export class Tree {
       : { id: this.state.focusedId, at: null, focus: true };
   }
 
-  private ask(what: Question): number {
-    this.pending.set(++this.asks, what);
-    return this.asks;
-  }
-
   private load(anchor: Anchor | null, { told = false, inPlace = false } = {}): void {
-    this.pending.clear();
+    this.questions.overtake();
     // Three pages around the leaf have all of the first rows in them, so whichever is to stay is known.
     const id = (inPlace ? this.leafId : null) ?? anchor?.id ?? null;
     const at = id === null ? 0 : { around: id };
-    this.host.askRows(this.ask({ reload: anchor, told, inPlace }), this.view, at, 3 * PAGE);
+    this.host.askRows(this.questions.ask({ reload: anchor, told, inPlace }), this.view, at, 3 * PAGE);
   }
 
   /** An answer to a question for rows; one that was overtaken is passed over. */
   rows(ask: number, answer: TreeAnswer): void {
-    const what = this.pending.get(ask);
+    const what = this.questions.take(ask);
     if (what === undefined || what === "locate") return;
-    this.pending.delete(ask);
     if (what === "focus") {
       const [row] = answer.rows;
       if (row !== undefined) this.select({ index: answer.offset, row });
@@ -294,22 +273,19 @@ export class Tree {
     if (known !== null || focusedId === null) {
       this.select(known === null ? null : this.at(known));
     } else {
-      this.host.askRows(this.ask("focus"), this.view, { around: focusedId }, 1);
+      this.host.askRows(this.questions.ask("focus"), this.view, { around: focusedId }, 1);
     }
   }
 
   failed(ask: number): void {
-    const what = this.pending.get(ask);
-    this.pending.delete(ask);
+    const what = this.questions.take(ask);
     if (typeof what !== "object" || !("reload" in what) || what.reload === null) return;
     // The entry is not there any more: from the leaf, or else from the top.
     this.load(what.reload.id === this.leafId ? null : this.leafAnchor());
   }
 
   located(ask: number, answer: LocateAnswer): void {
-    if (this.pending.get(ask) !== "locate") return;
-    this.pending.delete(ask);
-    if (answer === null) return;
+    if (this.questions.take(ask) !== "locate" || answer === null) return;
     if (this.pages.at(answer.offset)?.id === answer.id) this.goTo(answer.offset, false);
     else this.load({ id: answer.id, at: null, focus: true });
   }
@@ -357,7 +333,7 @@ export class Tree {
   }
 
   private locate(from: EntryId, to: Direction): void {
-    this.host.askLocate(this.ask("locate"), this.view, from, to);
+    this.host.askLocate(this.questions.ask("locate"), this.view, from, to);
   }
 
   private fold(): void {
@@ -441,10 +417,9 @@ export class Tree {
     if (focus === null || focus.row === null) this.scroller.removeAttribute("aria-activedescendant");
     else this.scroller.setAttribute("aria-activedescendant", rowId(focus.index));
     if (provisional) return;
-    const asked = new Set<number>();
-    for (const what of this.pending.values()) if (typeof what === "object" && "page" in what) asked.add(what.page);
+    const asked = this.questions.pages;
     for (const page of this.pages.missing(span)) {
-      if (!asked.has(page)) this.host.askRows(this.ask({ page }), this.view, page * PAGE, PAGE);
+      if (!asked.has(page)) this.host.askRows(this.questions.ask({ page }), this.view, page * PAGE, PAGE);
     }
   }
 }

@@ -65,6 +65,13 @@ export function readState(state: unknown): TreeState | null {
   };
 }
 
+/** Where a page begins: at the kept place, or at its leaf; null for the top. */
+export function firstAnchor({ top, focusedId }: TreeState, leafId: EntryId | null): Anchor | null {
+  if (top !== null) return { ...top, focus: false };
+  const id = focusedId ?? leafId;
+  return id === null ? null : { id, at: null, focus: true };
+}
+
 /** The filter after another, around. */
 export function nextFilter(filter: Filter): Filter {
   return FILTERS[(FILTERS.indexOf(filter) + 1) % FILTERS.length] ?? "default";
