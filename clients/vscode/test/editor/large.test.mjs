@@ -129,6 +129,21 @@ step("all of it can be gone through", async () => {
   await until("the first row is selected", async () => (await editor.focusedRow.innerText()).includes("question 0"));
 });
 
+step("a panel that was left elsewhere shows nothing else first", async () => {
+  await editor.panel.locator('#page[data-kept="yes"]').waitFor();
+  relay.clear();
+  relay.hold("session/open");
+  const reloaded = editor.page.waitForEvent("load");
+  await run(editor, "Developer: Reload Window");
+  await reloaded;
+  await until("its first rows were asked for", () => relay.passed().some(([method]) => method === "session/tail"));
+  await until("the page is there", () => fact(editor, (body) => body.querySelector("#page") !== null));
+  assert.equal(await editor.rows.count(), 0);
+  relay.hold();
+  await until("it is where it was", async () => (await editor.focusedRow.innerText()).includes("question 0"));
+  assert.match(await editor.rows.first().innerText(), /question 0/);
+});
+
 step("few rows are at the bottom, and stay there below a warning", async () => {
   relay.hold("session/open");
   await choose("broad");
@@ -146,12 +161,14 @@ step("few rows are at the bottom, and stay there below a warning", async () => {
 
 step("a panel that is closed meanwhile leaves nothing behind", async () => {
   await run(editor, "View: Close All Editors");
-  await until("all are closed", () => relay.passed().filter(([method]) => method === "session/close").length === 3);
+  await until("all are closed", async () => (await editor.tabs.count()) === 0);
   relay.clear();
   relay.hold("session/open");
   await choose("enormous");
   await reading().waitFor();
   await run(editor, "View: Close All Editors");
+  await until("no tab is left", async () => (await editor.tabs.count()) === 0);
+  relay.clear();
   relay.hold();
   await until("it is closed", () => relay.passed().some(([method]) => method === "session/close"));
 });

@@ -111,6 +111,7 @@ describe("the first screen", () => {
     expect(root.querySelectorAll(".row").length).toBe(5);
     const before = place("e995");
     expect(before).toBeGreaterThan(HEIGHT / 4);
+    expect(asked()).toEqual([]);
     open();
     reply();
     expect(place("e995")).toBe(before);
