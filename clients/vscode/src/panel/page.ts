@@ -324,8 +324,12 @@ export class Page {
   }
 }
 
+/** Keys by which a browser scrolls on its own: the tree scrolls to what they select. */
+const SCROLLING = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "];
+
 /** Keys that a browser has a use for, and the tree another: the editor hears them all the same. */
 function keepFromBrowser(event: KeyboardEvent): void {
   const plain = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
-  if (plain && ["a", "d", "l", "u"].includes(event.key.toLowerCase())) event.preventDefault();
+  const letter = plain && ["a", "d", "l", "u"].includes(event.key.toLowerCase());
+  if (letter || SCROLLING.includes(event.key)) event.preventDefault();
 }

@@ -77,7 +77,7 @@ function assertStayed(before, after) {
 
 step("the rows around the leaf are on screen while the session is being read", async () => {
   await choose("CSV importer");
-  await until("it is open", async () => (await editor.leaf.count()) === 1);
+  await editor.panel.locator(".mark-leaf").waitFor();
   relay.clear();
   relay.hold("session/open");
   await choose("enormous");
@@ -105,6 +105,8 @@ step("it looks as it should in the dark, too", async () => {
 
 step("one moves in them, and what needs the session is not done", async () => {
   await editor.focusPanel();
+  const leafTop = () => editor.leaf.evaluate((row) => row.getBoundingClientRect().top);
+  const before = await leafTop();
   for (const at of [9598, 9597, 9596]) {
     await press("ArrowUp");
     await until("the focus moves", async () => (await editor.focusedRow.innerText()).includes(` ${at}`));
@@ -112,6 +114,7 @@ step("one moves in them, and what needs the session is not done", async () => {
   for (const key of ["2", "/", "n"]) await press(key);
   assert.equal(await editor.panel.locator(".filter").inputValue(), "default");
   assert.ok(await editor.panel.locator(".search").isDisabled());
+  assert.equal(await leafTop(), before, "what is in sight is not scrolled");
 });
 
 step("all rows take their place where they were, and what was selected stays so", async () => {
@@ -150,6 +153,11 @@ step("few rows are at the bottom, and stay there below a warning", async () => {
   await reading().waitFor();
   await editor.leaf.waitFor();
   await editor.screenshot("large-few-reading");
+  await editor.focusPanel();
+  for (const at of [38, 37, 36, 35]) {
+    await press("ArrowUp");
+    await until("the focus moves", async () => (await editor.focusedRow.innerText()).includes(`wide ${at}`));
+  }
   const before = await places();
   assert.ok(Object.keys(before.rows).length < 20);
   assert.ok(Math.min(...Object.values(before.rows)) > 200, "what is above them is not known");
