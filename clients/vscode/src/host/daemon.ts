@@ -130,6 +130,8 @@ export class DaemonClient implements Daemon, vscode.Disposable {
     this.client = client;
     try {
       await client.start();
+      // Of a program that ends at once it may be said that it has started.
+      if (client.initializeResult === undefined) throw new Error("the program ended");
     } catch (error) {
       if (generation !== this.generation) return;
       this.client = null;
@@ -144,7 +146,7 @@ export class DaemonClient implements Daemon, vscode.Disposable {
       return;
     }
     const offeredByDaemon = (
-      client.initializeResult?.capabilities.experimental as
+      client.initializeResult.capabilities.experimental as
         | { branchline?: Capabilities }
         | undefined
     )?.branchline;

@@ -18,6 +18,7 @@ beforeEach(() => {
   offer = null;
   next.methods = ["session/tree", "session/undo", "session/prompt"];
   next.failure = null;
+  next.ends = false;
   record.configuration = { "branchline.command": { globalValue: process.execPath } };
   daemon = new DaemonClient({
     log: log as never,
@@ -94,6 +95,12 @@ describe("a daemon", () => {
     next.failure = new Error("settings: contextWindow");
     await daemon.start();
     expect([daemon.state, daemon.reason]).toEqual(["failed", "settings: contextWindow"]);
+  });
+
+  it("that ends before it answers has failed, and is not too old", async () => {
+    next.ends = true;
+    await daemon.start();
+    expect([daemon.state, daemon.reason]).toEqual(["failed", "the program ended"]);
   });
 
   it("that is lost is started again, each time later, and requests wait for it", async () => {
