@@ -240,3 +240,20 @@ def test_every_preview_is_one_short_plain_line(text: str, word: str) -> None:
     for start, end in matches(line, word_pattern(word.split())):
         assert 0 <= start < end <= len(units) // 2
         units[start * 2 : end * 2].decode("utf-16-le")
+
+
+PIECES = st.sampled_from(
+    ["\x1b[31m", "\x1b[1;", "\x1b[", "\x1b", "[", "m", "   ", "\n", "\u202e", "word", "é", "🙂"]
+)
+
+
+@given(st.lists(PIECES, max_size=80).map("".join), st.integers(1, 20))
+def test_a_short_preview_is_the_beginning_of_a_long_one(text: str, units: int) -> None:
+    long = one_line(text, 4_000).encode("utf-16-le")
+    assert one_line(text, units) == long[: 2 * units].decode("utf-16-le", "ignore").rstrip()
+
+
+def test_only_the_beginning_of_a_long_text_is_looked_at_unless_it_says_too_little() -> None:
+    assert one_line("a" * 300 + "\x1b[31m" + "b" * 300, 200) == "a" * 200
+    assert one_line("\x1b[31m" * 300 + "red", 200) == "red"
+    assert one_line(" \n" * 300 + "a" + " \n" * 300 + "b" + " " * 10_000 + "c", 200) == "a b"

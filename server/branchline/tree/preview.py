@@ -29,6 +29,7 @@ SHORT_UNITS: Final = 80
 """The longest name of a tool or branch, and the longest tool argument, in UTF-16 code units."""
 
 _LEAD = 40  # characters of context before a match that the ordinary preview does not reach
+_OFTEN = 2  # how many times as many characters as wanted are looked at first
 _ENOUGH = 4_000  # characters that are looked at for a preview of a text of any length
 _MAIN_ARGUMENTS = (
     "path", "file_path", "filePath", "command", "pattern", "query", "url", "target_file"
@@ -41,7 +42,13 @@ _SPACES = re.compile("[\\s\x00-\x1f\x7f-\x9f]+")
 
 def one_line(text: str, units: int = PREVIEW_UNITS) -> str:
     """The text as one plain line of at most ``units`` UTF-16 code units."""
-    return _cut(_plain(text.lstrip()[:_ENOUGH]), units)
+    text = text.lstrip()
+    # Little of it is enough, nearly always. What may be half an escape sequence is no part of it.
+    beginning = text[: _OFTEN * units].rsplit("\x1b", 1)[0]
+    line = _plain(beginning)
+    if len(line) < units and len(beginning) < len(text):
+        line = _plain(text[:_ENOUGH])
+    return _cut(line, units)
 
 
 def short_text(value: object, units: int = SHORT_UNITS) -> str | None:
