@@ -1,6 +1,7 @@
-"""The links from parents to children: three arrays, made from the parents when first asked for.
+"""The links from parents to children, made from the parents when first asked for.
 
-Many uses of a tree only walk up. Siblings stand in file order; what is skipped is in no list.
+Many uses of a tree only walk up, and nearly every entry has one child. Siblings stand in file order;
+what is skipped is in no list.
 """
 
 from array import array
@@ -15,33 +16,27 @@ class Children:
 
     def __init__(self, parents: "array[int]", skipped: Collection[int] = ()) -> None:
         # One place more than there are entries, so that the roots' place is the last one, -1.
-        empty = array("l", [_NONE]) * (len(parents) + 1)
-        self._first, self._last, self._next = empty[:], empty[:], empty
-        first, last, following = self._first, self._last, self._next
+        self._first = first = array("l", [_NONE]) * (len(parents) + 1)
+        self._others: dict[int, list[int]] = {}
         for ordinal, parent in enumerate(parents):
             if skipped and ordinal in skipped:
                 continue
             if first[parent] == _NONE:
                 first[parent] = ordinal
             else:
-                following[last[parent]] = ordinal
-            last[parent] = ordinal
+                self._others.setdefault(parent, []).append(ordinal)
 
     def add(self, parent: int, ordinal: int) -> None:
         """Add the next entry, whose ordinal is the number of entries so far."""
-        for links in (self._first, self._last):
-            links.insert(ordinal, _NONE)
-        self._next.insert(ordinal, _NONE)
+        self._first.insert(ordinal, _NONE)
         if self._first[parent] == _NONE:
             self._first[parent] = ordinal
         else:
-            self._next[self._last[parent]] = ordinal
-        self._last[parent] = ordinal
+            self._others.setdefault(parent, []).append(ordinal)
 
     def of(self, parent: int) -> Iterator[int]:
         """The children in file order; of -1, the roots."""
-        following = self._next
-        ordinal = self._first[parent]
-        while ordinal != _NONE:
-            yield ordinal
-            ordinal = following[ordinal]
+        first = self._first[parent]
+        if first != _NONE:
+            yield first
+            yield from self._others.get(parent, ())
