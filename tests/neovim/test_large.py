@@ -69,9 +69,12 @@ def test_search_goes_from_hit_to_hit_through_more_rows_than_a_buffer_holds(
     editor: Editor, sessions: Path, project: Path, daemon: SharedDaemon
 ) -> None:
     said = [user(f"m{n}", f"m{n - 1}" if n else None, f"message {n}, n{n}n") for n in range(21_600)]
+    said.insert(-1, user("aside", "m21000", "a folded branch"))
+    said.insert(-1, user("beside", "aside", "and what it hides"))
     path = write_session(sessions, *said, cwd=str(project))
     editor.tree(str(path))
-    editor.sees("1600 rows left out")
+    editor.sees("1601 rows left out")
+    assert editor.call("search", "⊞ a folded branch", "nw") > 0
     editor.sees("● message 21599,", "◀ here")
     assert len(editor.buffer()) == 20_000
 

@@ -100,7 +100,7 @@ function Tree:_fetch(fetched, load, pass, revision, base)
       -- Somebody wrote between two chunks.
       self:_fetch({}, load, pass)
       return
-    elseif pass > 1 and answer.total > MOST then
+    elseif pass > 1 and not self.capped and answer.total > MOST then
       -- Too many rows for a buffer: what was opened by this pass is folded again.
       self.expanded = self.opened_before
       self.capped = true
@@ -201,6 +201,7 @@ end
 ---@param pass integer
 function Tree:_fetched(fetched, load, pass)
   local before, found = vim.deepcopy(self.expanded), false
+  self.capped = self.capped or self.left_out > 0 -- nothing more is opened where rows are left out already
   if not self.capped and pass <= PASSES then
     for _, row in ipairs(fetched) do
       if row.folded then
