@@ -1,5 +1,6 @@
 """What the tests of the Neovim plugin share: each editor that is installed, and a daemon for it."""
 
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -68,6 +69,17 @@ def demo(sessions: Path, project: Path) -> Path:
 def environment(daemon: SharedDaemon, tmp_path: Path) -> dict[str, str]:
     """The variables of an editor."""
     return variables(daemon.environment, tmp_path)
+
+
+@pytest.fixture
+def plan(environment: dict[str, str], tmp_path: Path) -> Path:
+    """What the go-between changes; the daemon of the editor's PATH is behind one."""
+    told = tmp_path / "plan.json"
+    command = Path(environment["PATH"].split(":")[0]) / "branchline"
+    root = shlex.quote(str(ROOT))
+    arguments = f"{shlex.quote(sys.executable)} -m tests.neovim.go_between {shlex.quote(str(told))}"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH={root}:$PYTHONPATH exec {arguments} "$@"\n')
+    return told
 
 
 StartEditor = Callable[..., Editor]

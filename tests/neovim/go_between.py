@@ -2,7 +2,7 @@
 
 PLAN is a file that may change at any time, read before each answer: an object from methods to what
 becomes of their answers, ``{"error": …}`` in its place, or ``{"cut": true}``, which sends half of
-it and hangs up.
+it and hangs up. With ``{"gate": PATH}`` too the answer waits until somebody writes to that FIFO.
 """
 
 import json
@@ -45,6 +45,15 @@ def main() -> None:
                 to_daemon.flush()
             to_daemon.close()
 
+        in_turn = threading.Lock()
+
+        def back(frame: bytes, gate: str | None = None) -> None:
+            if gate is not None:
+                Path(gate).read_bytes()
+            with in_turn:
+                sys.stdout.buffer.write(frame)
+                sys.stdout.buffer.flush()
+
         threading.Thread(target=forth, daemon=True).start()
         for body in frames(daemon.stdout):
             said = json.loads(body)
@@ -54,12 +63,14 @@ def main() -> None:
                 told = {"jsonrpc": "2.0", "id": said["id"], "error": change["error"]}
                 body = json.dumps(told).encode()
             frame = b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
-            cut = bool(change and change.get("cut"))
-            sys.stdout.buffer.write(frame[: len(frame) // 2] if cut else frame)
-            sys.stdout.buffer.flush()
-            if cut:
+            if change and change.get("cut"):
+                back(frame[: len(frame) // 2])
                 daemon.kill()
                 break
+            if change and "gate" in change:
+                threading.Thread(target=back, args=(frame, change["gate"]), daemon=True).start()
+            else:
+                back(frame)
 
 
 if __name__ == "__main__":

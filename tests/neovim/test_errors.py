@@ -3,8 +3,6 @@
 import json
 import os
 import resource
-import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,17 +81,6 @@ def kinds(cls: type[BranchlineError]) -> set[str]:
     """The kinds of an error and of all below it."""
     own = {cls.kind} if isinstance(getattr(cls, "kind", None), str) else set()
     return own.union(*(kinds(below) for below in cls.__subclasses__()))
-
-
-@pytest.fixture
-def plan(environment: dict[str, str], tmp_path: Path) -> Path:
-    """What the go-between changes; the daemon of the editor's PATH is behind one."""
-    told = tmp_path / "plan.json"
-    command = Path(environment["PATH"].split(":")[0]) / "branchline"
-    root = shlex.quote(str(Path(__file__).resolve().parents[2]))
-    arguments = f"{shlex.quote(sys.executable)} -m tests.neovim.go_between {shlex.quote(str(told))}"
-    command.write_text(f'#!/bin/sh\nPYTHONPATH={root}:$PYTHONPATH exec {arguments} "$@"\n')
-    return told
 
 
 def test_every_error_is_shown_and_the_editor_goes_on(

@@ -17,7 +17,8 @@ local notify = require('branchline.notify')
 --- The session that the current buffer shows, or the newest of this folder.
 ---@param callback fun(session: branchline.Session)
 ---@param if_none? fun()
-local function with_session(callback, if_none)
+---@param early? boolean whether it may be a large one that is still being read
+local function with_session(callback, if_none, early)
   local tree = require('branchline.tree').get()
   local draft = require('branchline.draft').get()
   local shown = tree and tree.session or draft and draft.session
@@ -34,7 +35,7 @@ local function with_session(callback, if_none)
     else
       notify.info('No conversation of this folder yet. :Branchline new begins one, :Branchline sessions! shows all')
     end
-  end)
+  end, early)
 end
 
 --- An action of the tree, done in the tree.
@@ -84,7 +85,7 @@ M.SUBCOMMANDS = {
         require('branchline.tree').show(session, { command = command.window })
       end
       if which == '' then
-        return with_session(show)
+        return with_session(show, nil, true)
       end
       if vim.uv.fs_stat(vim.fs.normalize(which)) then
         which = assert(vim.uv.fs_realpath(vim.fs.normalize(which)))
@@ -95,7 +96,7 @@ M.SUBCOMMANDS = {
         elseif session then
           show(session)
         end
-      end)
+      end, true)
     end,
     complete = function(lead)
       return vim.fn.getcompletion(lead, 'file')

@@ -64,7 +64,7 @@ function M.visit(connection, path, id, options)
     if id then
       bring(tree, id)
     end
-  end)
+  end, not id)
 end
 
 --- The list of hits, and the line under the cursor.

@@ -18,17 +18,18 @@ end
 --- error and a session there is none.
 ---@param which? string
 ---@param callback fun(problem: branchline.Error?, session: branchline.Session?)
-function M.open(which, callback)
+---@param early? boolean whether it may be given a large session while that is still being read, to show it
+function M.open(which, callback, early)
   local connection = require('branchline.client').connect()
   local sessions = require('branchline.session')
   if which then
-    return sessions.open(connection, which, callback)
+    return sessions.open(connection, which, callback, early)
   end
   connection:request('session/list', { scope = 'workspace', limit = 1 }, function(problem, answer)
     if problem or #answer.sessions == 0 then
       return callback(problem, nil)
     end
-    sessions.open(connection, answer.sessions[1].path, callback)
+    sessions.open(connection, answer.sessions[1].path, callback, early)
   end)
 end
 
@@ -132,8 +133,10 @@ function M.status()
       end
     end
   end
-  local parts =
-    { text.crop(session:title(), 30), ('%d%%'):format(session.usage.tokens * 100 / session.usage.contextWindow) }
+  local parts = { text.crop(session:title(), 30) }
+  if session.usage then
+    parts[#parts + 1] = ('%d%%'):format(session.usage.tokens * 100 / session.usage.contextWindow)
+  end
   if session.job then
     parts[#parts + 1] = require('branchline.winbar').job_text(session.job)
   elseif session.connection.state ~= 'ready' then

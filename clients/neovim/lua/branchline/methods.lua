@@ -8,6 +8,7 @@ M.REQUESTS = {
   'session/close',
   'session/append',
   'session/tree',
+  'session/tail',
   'session/find',
   'session/search',
   'session/entries',

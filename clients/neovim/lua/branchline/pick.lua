@@ -55,7 +55,7 @@ local function open(connection, path, command)
       return notify.problem(problem)
     end
     require('branchline.tree').show(assert(session), { command = command })
-  end)
+  end, true)
 end
 
 --- Choose a session: of this workspace, or of all.

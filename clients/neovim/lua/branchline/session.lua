@@ -3,7 +3,11 @@
 local M = {}
 
 local client = require('branchline.client')
+local errors = require('branchline.errors')
 local notify = require('branchline.notify')
+
+-- Bytes. Smaller files are read whole by the daemon about as soon as their end.
+local LARGE = 16 * 1024 * 1024
 
 ---@alias branchline.Event "changed"|"reset"|"busy"|"summaryText"|"messageText"|"reopened"|"lost"
 
@@ -14,10 +18,12 @@ local notify = require('branchline.notify')
 ---@field info table SessionInfo
 ---@field name? string
 ---@field leafId? string
----@field revision integer
+---@field revision integer this and the next three are nil until it is open
 ---@field usage table
 ---@field settings table
 ---@field warnings table[]
+---@field waiting? (fun(problem: branchline.Error?))[] what is to be done once it is open; nil: it is
+---@field tail? {filter: string, rows: table[]} the rows around the leaf, until it is open
 ---@field job? table what is being written
 ---@field opened_at integer
 ---@field external_at? integer when another program last wrote, in seconds
@@ -33,6 +39,31 @@ M.sessions = {}
 ---@type table<fun(session: branchline.Session, event: branchline.Event, facts: table), true>
 M.watchers = {}
 
+--- Jobs that were told before the answer to `session/open`.
+---@type table<string, table>
+M.early_jobs = {}
+
+---@param connection branchline.Connection
+---@param info table SessionInfo
+---@return branchline.Session
+local function add(connection, info)
+  local session = setmetatable({
+    connection = connection,
+    path = info.path,
+    id = info.id,
+    name = info.name,
+    info = info,
+    answer = '',
+    listeners = {},
+    opened_at = vim.uv.hrtime(),
+    job = M.early_jobs[info.id],
+  }, Session)
+  M.early_jobs[info.id] = nil
+  M.sessions[session.path] = session
+  require('branchline.interrupt').follow()
+  return session
+end
+
 ---@param session branchline.Session
 ---@param opened table
 local function take(session, opened)
@@ -46,43 +77,55 @@ local function take(session, opened)
   session.warnings = opened.warnings
 end
 
+---@param which string path or id
+---@return boolean
+local function is_large(which)
+  local stat = vim.uv.fs_stat(which)
+  return stat ~= nil and stat.size > LARGE
+end
+
 --- Open a session, or find it open.
 ---@param connection branchline.Connection
 ---@param which string path or id
 ---@param callback fun(problem: branchline.Error?, session: branchline.Session?)
-function M.open(connection, which, callback)
+---@param early? boolean whether it may be given a large session that is still being read, with its `tail`
+function M.open(connection, which, callback, early)
   local known = M.sessions[which]
-  if known then
+  if known and early then
     return callback(nil, known)
+  elseif known then
+    return known:when_open(function(problem)
+      callback(problem, not problem and known or nil)
+    end)
+  end
+  local answered = false
+  local begun ---@type branchline.Session?
+  if early and is_large(which) then
+    local filter = require('branchline.config').get().filter
+    local params = { session = which, filter = filter, runs = 'tools' }
+    connection:request('session/tail', params, function(problem, tail)
+      -- Whatever is wrong, `session/open` says it.
+      if not problem and not answered and #tail.rows > 0 and not M.sessions[tail.session.path] then
+        begun = add(connection, tail.session)
+        begun.leafId, begun.waiting = tail.leafId, {}
+        begun.tail = { filter = filter, rows = tail.rows }
+        callback(nil, begun)
+      end
+    end)
   end
   connection:request('session/open', { session = which }, function(problem, opened)
-    if problem then
-      return callback(problem)
-    end
-    local session = M.sessions[opened.session.path]
-    if not session then
-      session = setmetatable({
-        connection = connection,
-        path = opened.session.path,
-        answer = '',
-        listeners = {},
-        opened_at = vim.uv.hrtime(),
-      }, Session)
-      M.sessions[session.path] = session
-      take(session, opened)
-      session.job = M.early_jobs[session.id]
-      M.early_jobs[session.id] = nil
-      require('branchline.interrupt').follow()
+    answered = true
+    if begun then
+      begun:_settle(problem, opened)
+    elseif problem then
+      callback(problem)
     else
-      take(session, opened)
+      local session = M.sessions[opened.session.path] or add(connection, opened.session)
+      session:_settle(nil, opened)
+      callback(nil, session)
     end
-    callback(nil, session)
   end)
 end
-
---- Jobs that were told before the answer to `session/open`.
----@type table<string, table>
-M.early_jobs = {}
 
 ---@param event branchline.Event
 ---@param facts table
@@ -216,25 +259,77 @@ end
 
 function Session:_reopen()
   self.connection:request('session/open', { session = self.path }, function(problem, opened)
-    if problem then
-      M.sessions[self.path] = nil
-      self:tell('reset', { reason = problem.message })
-      return notify.problem(problem)
+    self:_settle(problem, opened)
+    if not problem then
+      self.undone_at = nil
+      self:tell('reopened', {})
     end
-    take(self, opened)
-    self.undone_at = nil
-    self:tell('reopened', {})
   end)
 end
 
---- Ask something about this session.
+--- It is open, or it cannot be. If the daemon ended instead, it is asked again when it is back.
+---@param problem? branchline.Error
+---@param opened? table
+function Session:_settle(problem, opened)
+  if errors.is(problem, 'gone') then
+    return
+  end
+  local waiting = self.waiting or {}
+  self.waiting, self.tail = nil, nil
+  if problem then
+    M.sessions[self.path] = nil
+    self:tell('reset', { reason = problem.message })
+    notify.problem(problem)
+  else
+    take(self, assert(opened))
+  end
+  for _, callback in ipairs(waiting) do
+    callback(problem)
+  end
+end
+
+--- Do something once it is open, or cannot be opened.
+---@param callback fun(problem: branchline.Error?)
+function Session:when_open(callback)
+  if self.waiting then
+    self.waiting[#self.waiting + 1] = callback
+  else
+    callback()
+  end
+end
+
+---@type branchline.Error
+local CANCELLED = { code = -32800, message = 'Cancelled', data = { kind = 'cancelled' } }
+---@type branchline.Error
+local NOT_OPENED = { code = 0, message = 'The session was not opened', data = { kind = 'gone', wasTold = true } }
+
+--- Ask something about this session, once it is open. If it cannot be opened, `_settle` says why.
 ---@param method string
 ---@param params table without `session`
 ---@param callback branchline.Callback
 ---@return fun() cancel
 function Session:request(method, params, callback)
   params.session = self.path
-  return self.connection:request(method, params, callback)
+  local state = self.connection.state
+  if not self.waiting or state == 'failed' or state == 'stopped' then
+    return self.connection:request(method, params, callback)
+  end
+  local cancelled, cancel = false, nil
+  self:when_open(function(problem)
+    if problem and not cancelled then
+      callback(NOT_OPENED)
+    elseif not cancelled then
+      cancel = self.connection:request(method, params, callback)
+    end
+  end)
+  return function()
+    if cancel then
+      cancel()
+    elseif not cancelled then
+      cancelled = true
+      callback(CANCELLED)
+    end
+  end
 end
 
 --- The same for what changes the session: it is refused if the leaf is not where we think.
@@ -262,6 +357,13 @@ end
 function Session:close()
   if M.sessions[self.path] ~= self then
     return
+  elseif self.waiting then
+    -- Its opening cannot be taken back. By then somebody may show it again.
+    return self:when_open(vim.schedule_wrap(function()
+      if next(self.listeners) == nil then
+        self:close()
+      end
+    end))
   end
   M.sessions[self.path] = nil
   if self.connection.state == 'ready' then

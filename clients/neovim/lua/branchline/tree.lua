@@ -15,6 +15,7 @@ local rows = require('branchline.rows')
 ---@field hidden table<string, table>
 ---@field loads integer counts what was begun, so that what is late is dropped
 ---@field complete boolean whether all rows are here
+---@field early boolean whether the rows are those that were there before the session was open
 ---@field left_out integer rows that the buffer does not hold, because there are too many
 ---@field branches integer
 ---@field cancel? fun()
@@ -111,6 +112,7 @@ function M.show(session, options)
     hidden = {},
     loads = 0,
     complete = false,
+    early = false,
     left_out = 0,
     base = 0,
     branches = session.info.branchCount or 0,

@@ -78,6 +78,7 @@ end
 ---@field win integer
 ---@field id? string
 ---@field column integer
+---@field row integer line of the window
 
 ---@return branchline.Place[]
 function Tree:_places()
@@ -89,7 +90,8 @@ function Tree:_places()
     if stand_in and stand_in.put == id then
       id = stand_in.id
     end
-    places[#places + 1] = { win = win, id = id, column = position[2] }
+    local row = vim.api.nvim_win_call(win, vim.fn.winline)
+    places[#places + 1] = { win = win, id = id, column = position[2], row = row }
   end
   return places
 end
@@ -245,7 +247,25 @@ function Tree:_line_now(id)
   end
 end
 
---- Put each window's cursor back on the entry it was on, or on the nearest one above it.
+--- Scroll the current window so that the cursor is in this line of it.
+---@param row integer
+local function scroll_to(row)
+  if vim.fn.winline() == row then
+    return
+  end
+  local function first(line)
+    local fold = vim.fn.foldclosed(line)
+    return fold > 0 and fold or line
+  end
+  local top = first(vim.fn.line('.'))
+  for _ = 2, row do
+    top = first(math.max(1, top - 1))
+  end
+  vim.fn.winrestview({ topline = top })
+end
+
+--- Put each window's cursor back on the entry it was on, or on the nearest one above it; in the
+--- line of the window where it was.
 ---@param places branchline.Place[]
 ---@param parents table<string, string>
 function Tree:_restore(places, parents)
@@ -263,6 +283,11 @@ function Tree:_restore(places, parents)
       if line then
         vim.api.nvim_win_set_cursor(place.win, { line, math.min(place.column, #self.items[line].line) })
       end
+    end
+    if is_here and place.id then
+      vim.api.nvim_win_call(place.win, function()
+        scroll_to(place.row)
+      end)
     end
   end
 end

@@ -53,7 +53,14 @@ function Tree:load(first)
     self.cancel()
     self.cancel = nil
   end
-  if first or #self.items == 0 then
+  local tail = self.session.tail
+  if tail and #self.items == 0 and not self.query and self.filter == tail.filter then
+    self.early = true
+    require('branchline.keys').search_by_daemon(self.buf, true)
+    self:_apply(tail.rows, load, function()
+      self:go_to_leaf()
+    end)
+  elseif first or #self.items == 0 then
     local around = first and first.around or self.session.leafId
     local params = self:_params({ limit = FIRST, around = around })
     self.cancel = self.session:request('session/tree', params, function(problem, answer)
@@ -119,6 +126,7 @@ function Tree:_fetch(fetched, load, pass, revision, base)
       return
     end
     self.cancel = nil
+    self.early = false
     self.base = base or 0
     self.left_out = answer.total - #fetched
     self:_apply(fetched, load, function()
@@ -193,7 +201,7 @@ end
 --- Whether Vim's own search sees all there is.
 ---@return boolean
 function Tree:holds_all()
-  return not self.capped and self.left_out == 0
+  return not self.early and not self.capped and self.left_out == 0
 end
 
 ---@param fetched table[]

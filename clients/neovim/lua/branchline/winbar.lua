@@ -11,11 +11,14 @@ local text = require('branchline.text')
 function M.of(tree, win)
   local session = tree.session
   local separator = rows.SIGNS[require('branchline.config').get().icons].separator
-  local parts = {
-    text.plural(tree.branches, 'branch'),
-    ('%s/%s'):format(text.count(session.usage.tokens), text.count(session.usage.contextWindow)),
-    tree.filter,
-  }
+  local parts = { 'the rest is still being read', tree.filter }
+  if not tree.early then
+    parts = {
+      text.plural(tree.branches, 'branch'),
+      ('%s/%s'):format(text.count(session.usage.tokens), text.count(session.usage.contextWindow)),
+      tree.filter,
+    }
+  end
   if tree.query then
     parts[#parts + 1] = ('"%s"'):format(tree.query)
   end
