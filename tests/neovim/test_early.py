@@ -15,6 +15,7 @@ from tests.unit.session_files import assistant, user
 
 READING = "the rest is still being read"
 MESSAGES = 900
+Json = dict[str, Any]
 FILLING = "x" * 20_000
 """So much in each message that the file has more than 16 MB."""
 LOOK = """
@@ -24,6 +25,12 @@ for line = 1, #tree.items do
   folds[line] = vim.fn.foldclosed(line)
 end
 return { vim.tbl_map(function(item) return item.key end, tree.items), folds }"""
+NO_SESSION: Json = {
+    "error": {"code": 4001, "message": "It is no session", "data": {"kind": "invalidSession"}}
+}
+SESSION = """
+local _, session = next(require('branchline.session').sessions)
+"""
 COUNT = """
 _G.answers = 0
 for _, connection in pairs(require('branchline.client').connections) do
@@ -70,23 +77,30 @@ def large(sessions: Path, project: Path) -> Path:
 
 
 class Held:
-    """The answers to one method, held back until `let_go`; changed by ``more``, as a plan says."""
+    """The answer to a method, held back until `let_go`.
 
-    def __init__(self, plan: Path, method: str, **more: Any) -> None:
+    ``change``: what else becomes of it, as a plan says; ``others``: plans for other methods.
+    """
+
+    def __init__(
+        self, plan: Path, method: str, change: Json | None = None, others: Json | None = None
+    ) -> None:
         self._plan = plan
         self._gate = plan.with_name("gate")
         os.mkfifo(self._gate)
-        plan.write_text(json.dumps({method: {"gate": str(self._gate), **more}}))
+        held = {"gate": str(self._gate), **(change or {})}
+        plan.write_text(json.dumps({method: held, **(others or {})}))
 
     def let_go(self) -> None:
         """Let the answer that waits come, and those that follow."""
-        self._plan.unlink()
-        self._gate.write_bytes(b"go")
+        with self._gate.open("wb") as gate:  # once there is an answer that waits
+            self._plan.unlink()
+            gate.write(b"go")
 
 
-def begin(editor: Editor, path: Path) -> None:
+def begin(editor: Editor, command: str) -> None:
     """Open the tree, and wait for the rows of a session that is still being read."""
-    editor.command(f"Branchline tree {path}")
+    editor.command(command)
     editor.sees("the end", "◀ here")
     editor.sees(READING)
 
@@ -115,7 +129,7 @@ def is_as_if_read_anew(editor: Editor) -> None:
 
 def test_the_rows_are_replaced_without_a_jump(editor: Editor, plan: Path, large: Path) -> None:
     held = Held(plan, "session/open")
-    begin(editor, large)
+    begin(editor, f"Branchline tree {large}")
     assert editor.line() == "● the end"
     assert editor.call("search", "message 850,", "nw") > 0
     assert editor.call("search", "message 2,", "nw") == 0
@@ -123,11 +137,12 @@ def test_the_rows_are_replaced_without_a_jump(editor: Editor, plan: Path, large:
     until(lambda: editor.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 2)
     before = where(editor)
     assert before[0] != before[1]
+    window = editor.call("win_getid")
     assert editor.lua("return require('branchline').status()")
     held.let_go()
     editor.is_complete()
     assert where(editor) == before
-    editor.sees_not(READING)
+    assert editor.call("win_getid") == window
     editor.sees("3 branches")
     editor.sees_not(READING)
     assert len(editor.buffer()) > MESSAGES
@@ -137,14 +152,25 @@ def test_the_rows_are_replaced_without_a_jump(editor: Editor, plan: Path, large:
 
 def test_what_needs_the_session_waits_for_it(editor: Editor, plan: Path, large: Path) -> None:
     held = Held(plan, "session/open")
-    begin(editor, large)
+    begin(editor, f"Branchline tree {large}")
     editor.goto(f"message {MESSAGES - 2},")
     editor.keys("Lmark<CR>")
+    editor.lua(
+        SESSION
+        + """
+        local label = { targetId = session.leafId, label = 'never' }
+        session:request('session/label', label, function(problem) _G.kind = problem.data.kind end)()
+        require('branchline').open(session.path, function(_, opened) _G.usage = opened.usage end)"""
+    )
+    assert editor.lua("return _G.kind") == "cancelled"
     editor.keys("/message 3,<CR>")
+    assert editor.lua("return _G.usage") is None
     held.let_go()
     editor.is_on("message 3,")
+    assert editor.lua("return _G.usage") is not None
     editor.keys("gl")
     editor.sees(f"message {MESSAGES - 2},", "⚑mark")
+    editor.sees_not("never")
     editor.is_complete()
     assert editor.call("maparg", "/", "n") == "", "all rows are here, so Vim searches"
     assert "Error" not in editor.messages()
@@ -153,14 +179,21 @@ def test_what_needs_the_session_waits_for_it(editor: Editor, plan: Path, large: 
 def test_a_session_that_cannot_be_opened_is_not_shown(
     editor: Editor, plan: Path, large: Path
 ) -> None:
-    error = {"code": 4001, "message": "It is no session", "data": {"kind": "invalidSession"}}
-    held = Held(plan, "session/open", error=error)
-    begin(editor, large)
+    held = Held(plan, "session/open", NO_SESSION)
+    begin(editor, f"Branchline tree {large}")
     editor.keys("Lmark<CR>K")
+    editor.lua(
+        SESSION
+        + """
+        session:request('session/branches', {}, function(problem) _G.kind = problem.data.kind end)
+        require('branchline').open(session.path, function(problem) _G.problem = problem.message end)
+        """
+    )
     held.let_go()
     said = editor.says("It is no session")
     editor.sees_not("◀ here")
     assert said.count("Branchline:") == 1
+    assert editor.lua("return { _G.kind, _G.problem }") == ["gone", "It is no session"]
     editor.goes_on()
     editor.tree(str(large))
     editor.sees("the end", "◀ here")
@@ -177,28 +210,41 @@ def test_a_daemon_that_does_not_know_how_is_no_error(
     assert editor.messages() == ""
 
 
-def test_rows_that_come_too_late_are_ignored(editor: Editor, plan: Path, large: Path) -> None:
-    held = Held(plan, "session/tail")
-    editor.command("Branchline sessions")  # so that there is a connection
-    editor.keys("<CR>")
+def connected(editor: Editor) -> None:
+    """Connect an editor, and have it count the answers to ``session/tail``."""
+    editor.lua("require('branchline.client').connect()")
     until(lambda: editor.state() == "ready")
     editor.lua(COUNT)
+
+
+def test_rows_that_come_too_late_are_ignored(editor: Editor, plan: Path, large: Path) -> None:
+    connected(editor)
+    held = Held(plan, "session/tail")
     editor.tree(str(large))
     before = editor.lua(LOOK)
     held.let_go()
     until(lambda: editor.lua("return _G.answers") == 1)
     assert editor.lua(LOOK) == before
     editor.sees_not(READING)
-    assert editor.lua("return vim.tbl_count(require('branchline.session').sessions)") == 1
+    assert editor.messages() == ""
+
+
+def test_rows_that_come_after_an_error_are_ignored(editor: Editor, plan: Path, large: Path) -> None:
+    connected(editor)
+    held = Held(plan, "session/tail", others={"session/open": NO_SESSION})
+    editor.command(f"Branchline tree {large}")
+    editor.says("It is no session")
+    held.let_go()
+    until(lambda: editor.lua("return _G.answers") == 1)
+    assert editor.lua("return next(require('branchline.tree').trees)") is None
+    assert editor.lua("return next(require('branchline.session').sessions)") is None
 
 
 def test_only_the_end_of_a_large_file_is_asked_for(
     start: StartEditor, large: Path, demo: Path, plan: Path
 ) -> None:
     editor = start(arguments=("--cmd", "lua vim.g.branchline = { filter = 'labeledOnly' }"))
-    editor.tree(str(demo))
-    editor.lua(COUNT)
-    editor.command("bwipeout!")
+    connected(editor)
     editor.tree(str(demo))
     editor.command("bwipeout!")
     editor.tree("large")
@@ -215,9 +261,9 @@ def test_only_the_end_of_a_large_file_is_asked_for(
 
 def test_a_buffer_that_is_closed_meanwhile(editor: Editor, plan: Path, large: Path) -> None:
     held = Held(plan, "session/open")
-    begin(editor, large)
+    begin(editor, f"Branchline tree {large}")
     editor.command("bwipeout")
-    begin(editor, large)
+    begin(editor, "Branchline")
     editor.command("bwipeout")
     held.let_go()
     until(lambda: editor.lua("return next(require('branchline.session').sessions)") is None)
@@ -229,7 +275,10 @@ def test_a_buffer_that_is_closed_meanwhile(editor: Editor, plan: Path, large: Pa
 
 def test_a_buffer_that_is_read_anew_meanwhile(editor: Editor, plan: Path, large: Path) -> None:
     held = Held(plan, "session/open")
-    begin(editor, large)
+    editor.command("Branchline sessions")
+    editor.sees("1: ", "message 0")
+    editor.keys("1<CR>")
+    editor.sees(READING)
     editor.command("edit")
     editor.sees("the end", "◀ here")
     editor.keys("fu")
@@ -244,7 +293,7 @@ def test_a_daemon_that_dies_meanwhile(
     editor: Editor, plan: Path, large: Path, daemon: SharedDaemon
 ) -> None:
     Held(plan, "session/open")
-    begin(editor, large)
+    begin(editor, f"Branchline tree {large}")
     editor.keys("10k")
     until(lambda: editor.call("line", ".") < editor.call("line", "$"))
     before = where(editor)

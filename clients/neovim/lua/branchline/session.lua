@@ -310,8 +310,7 @@ local NOT_OPENED = { code = 0, message = 'The session was not opened', data = { 
 ---@return fun() cancel
 function Session:request(method, params, callback)
   params.session = self.path
-  local state = self.connection.state
-  if not self.waiting or state == 'failed' or state == 'stopped' then
+  if not self.waiting then
     return self.connection:request(method, params, callback)
   end
   local cancelled, cancel = false, nil
