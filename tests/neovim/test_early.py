@@ -133,10 +133,11 @@ def test_the_rows_are_replaced_without_a_jump(editor: Editor, plan: Path, large:
     assert editor.line() == "● the end"
     assert editor.call("search", "message 850,", "nw") > 0
     assert editor.call("search", "message 2,", "nw") == 0
-    editor.keys("<C-w>s10k<C-w>j15kzt3j")
-    until(lambda: editor.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 2)
+    editor.keys("<C-w>s10k<C-w>j<C-w>s15kzt3j<C-w>jgg3j")
+    until(lambda: editor.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 3)
     before = where(editor)
-    assert before[0] != before[1]
+    assert before[1][1] == before[2][1] == 4
+    assert len({message for message, _ in before}) == 3
     window = editor.call("win_getid")
     assert editor.lua("return require('branchline').status()")
     held.let_go()
@@ -263,13 +264,24 @@ def test_a_buffer_that_is_closed_meanwhile(editor: Editor, plan: Path, large: Pa
     held = Held(plan, "session/open")
     begin(editor, f"Branchline tree {large}")
     editor.command("bwipeout")
-    begin(editor, "Branchline")
-    editor.command("bwipeout")
     held.let_go()
     until(lambda: editor.lua("return next(require('branchline.session').sessions)") is None)
     assert editor.lua("return next(require('branchline.tree').trees)") is None
-    editor.tree(str(large))
-    editor.sees("the end", "◀ here")
+    assert editor.messages() == ""
+
+
+def test_a_buffer_that_is_closed_and_opened_again_meanwhile(
+    editor: Editor, plan: Path, large: Path, daemon: SharedDaemon
+) -> None:
+    held = Held(plan, "session/open")
+    begin(editor, f"Branchline tree {large}")
+    editor.command("bwipeout")
+    begin(editor, "Branchline")
+    held.let_go()
+    editor.is_complete()
+    editor.sees("3 branches")
+    daemon.command("append", str(large), "-m", "one more")
+    until(lambda: editor.buffer()[-1] == "● one more")
     assert editor.messages() == ""
 
 

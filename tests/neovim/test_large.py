@@ -6,7 +6,7 @@ from tests.bench.neovim_speed import OPEN_MS, STEP_MS, measure, warm, write_larg
 from tests.e2e.shared import SharedDaemon
 from tests.e2e.talk import write_session
 from tests.neovim.editor import Editor, until
-from tests.unit.session_files import user
+from tests.unit.session_files import assistant, user
 
 SLACK = 4.0
 """How much longer a promised time may take on a busy machine."""
@@ -110,6 +110,45 @@ def test_search_goes_from_hit_to_hit_through_more_rows_than_a_buffer_holds(
     editor.keys("gl")
     editor.sees("● one more", "◀ here")
     assert editor.call("getreg", "/") == r"\c\Vnowhere"
+
+
+def test_keys_go_on_beyond_the_rows_that_a_buffer_holds(
+    editor: Editor, sessions: Path, project: Path
+) -> None:
+    said: list[dict[str, object]] = []
+    above: str | None = None
+    for n in range(21_600):
+        text = f"message {n},"
+        if n % 700:
+            said.append(assistant(f"m{n}", above, [{"type": "text", "text": text}]))
+        else:
+            said.append(user(f"m{n}", above, text))
+        above = f"m{n}"
+        if n == 5:
+            time = "2026-01-02T03:04:05.678Z"
+            label = {"type": "label", "id": "label", "parentId": above, "timestamp": time}
+            said.append({**label, "targetId": above, "label": "mark"})
+            above = "label"
+            for name, parent in (("aside", "m3"), ("beside", "aside")):
+                said.append(user(name, parent, f"{name} it"))
+    path = write_session(sessions, *said, cwd=str(project))
+    editor.tree(str(path))
+    editor.sees("message 21599,", "◀ here")
+
+    def goes(keys: str, text: str) -> None:
+        editor.keys(keys)
+        editor.is_on(text)
+        editor.is_complete()
+        editor.is_on(text)
+        assert len(editor.buffer()) <= 20_000
+
+    goes("gg2[u", "message 700,")
+    goes("G]u", "message 20300,")
+    goes("gg[l", "message 5,")
+    goes("gl", "message 21599,")
+    goes("gg]l", "message 1")  # there is none: it stays
+    goes("gg[b", "aside it")
+    assert editor.messages() == ""
 
 
 def test_search_opens_the_branches_that_were_left_folded(

@@ -95,15 +95,29 @@ function M.leaf(tree)
   tree:to_leaf()
 end
 
+---@param step string what `session/locate` calls it
+---@param next_line fun(tree: branchline.Tree): integer?
+---@return branchline.Act
+local function motion(step, next_line)
+  return function(tree)
+    for left = vim.v.count1, 1, -1 do
+      local line = next_line(tree)
+      if not line then
+        return tree:go_beyond(step, left)
+      end
+      tree:jump(line)
+    end
+  end
+end
+
+---@param step string
 ---@param direction 1|-1
 ---@param fits fun(item: branchline.Item): boolean
 ---@return branchline.Act
-local function motion(direction, fits)
-  return function(tree)
-    for _ = 1, vim.v.count1 do
-      tree:jump(tree:next_line(direction, fits))
-    end
-  end
+local function motion_to(step, direction, fits)
+  return motion(step, function(tree)
+    return tree:next_line(direction, fits)
+  end)
 end
 
 local function is_user(item)
@@ -114,20 +128,17 @@ local function is_labelled(item)
   return item.row.label ~= nil
 end
 
-M.previous_user = motion(-1, is_user)
-M.next_user = motion(1, is_user)
-M.previous_label = motion(-1, is_labelled)
-M.next_label = motion(1, is_labelled)
+M.previous_user = motion_to('previousUser', -1, is_user)
+M.next_user = motion_to('nextUser', 1, is_user)
+M.previous_label = motion_to('previousLabel', -1, is_labelled)
+M.next_label = motion_to('nextLabel', 1, is_labelled)
 
----@param tree branchline.Tree
-function M.previous_branch(tree)
-  tree:jump(tree:sibling_line(-1))
-end
-
----@param tree branchline.Tree
-function M.next_branch(tree)
-  tree:jump(tree:sibling_line(1))
-end
+M.previous_branch = motion('previousSibling', function(tree)
+  return tree:sibling_line(-1)
+end)
+M.next_branch = motion('nextSibling', function(tree)
+  return tree:sibling_line(1)
+end)
 
 ---@param tree branchline.Tree
 function M.label(tree)

@@ -223,15 +223,7 @@ end
 
 ---@param win integer
 local function set_window_options(win)
-  require('branchline.window').set(win, {
-    wrap = false,
-    number = false,
-    relativenumber = false,
-    signcolumn = 'no',
-    spell = false,
-    list = false,
-    cursorline = true,
-    conceallevel = 0,
+  require('branchline.window').set_rows(win, {
     foldmethod = 'manual',
     winbar = "%{%v:lua.require'branchline.hits'.winbar()%}",
   })

@@ -9,6 +9,7 @@ M.REQUESTS = {
   'session/append',
   'session/tree',
   'session/tail',
+  'session/locate',
   'session/find',
   'session/search',
   'session/entries',

@@ -57,7 +57,7 @@ end
 ---@param win integer
 local function set_window_options(win)
   local fillchars = vim.go.fillchars
-  require('branchline.window').set(win, {
+  require('branchline.window').set_rows(win, {
     foldmethod = 'expr',
     foldexpr = "v:lua.require'branchline.tree'.foldexpr()",
     foldtext = "v:lua.require'branchline.tree'.foldtext()",
@@ -66,14 +66,6 @@ local function set_window_options(win)
     foldenable = true,
     foldcolumn = '0',
     fillchars = (fillchars == '' and '' or fillchars .. ',') .. 'fold: ',
-    wrap = false,
-    number = false,
-    relativenumber = false,
-    signcolumn = 'no',
-    spell = false,
-    list = false,
-    cursorline = true,
-    conceallevel = 0,
     winhighlight = 'Folded:Normal', -- a closed fold is a row like any other
     winbar = "%{%v:lua.require'branchline.tree'.winbar()%}",
   })
@@ -328,6 +320,28 @@ function Tree:sibling_line(direction)
     end
     item, line = self.items[above], above
   end
+end
+
+--- Go on to a row that the buffer does not hold, if it does not hold all.
+---@param step string what `session/locate` calls it
+---@param count integer how many times
+function Tree:go_beyond(step, count)
+  local item = self:current()
+  if not item or not (self.early or self.left_out > 0) then
+    return
+  end
+  local function ask(from, left)
+    self.session:request('session/locate', self:_params({ from = from, to = step }), function(problem, place)
+      if problem then
+        require('branchline.notify').problem(problem)
+      elseif place and left > 1 then
+        ask(place.id, left - 1)
+      elseif place or from ~= item.id then
+        self:reveal(place and place.id or from)
+      end
+    end)
+  end
+  ask(item.id, count)
 end
 
 -- ---------------------------------------------------------------------------- what options call

@@ -9,4 +9,21 @@ function M.set(win, options)
   end
 end
 
+--- The same for a window with a row in each line, with what such windows have in common.
+---@param win integer
+---@param options table<string, any> more than that
+function M.set_rows(win, options)
+  local plain = {
+    wrap = false,
+    number = false,
+    relativenumber = false,
+    signcolumn = 'no',
+    spell = false,
+    list = false,
+    cursorline = true,
+    conceallevel = 0,
+  }
+  M.set(win, vim.tbl_extend('error', plain, options))
+end
+
 return M
