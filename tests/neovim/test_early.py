@@ -177,6 +177,18 @@ def test_what_needs_the_session_waits_for_it(editor: Editor, plan: Path, large: 
     assert "Error" not in editor.messages()
 
 
+def test_a_motion_beyond_the_early_rows_waits(editor: Editor, plan: Path, large: Path) -> None:
+    held = Held(plan, "session/open")
+    begin(editor, f"Branchline tree {large}")
+    editor.keys("gg")
+    first = int(editor.line().split("message ")[1].split(",")[0])
+    editor.keys("2[u")
+    held.let_go()
+    editor.is_on(f"message {(first - 1) // 2 * 2 - 2},")  # the even ones are the user's
+    editor.is_complete()
+    assert editor.messages() == ""
+
+
 def test_a_session_that_cannot_be_opened_is_not_shown(
     editor: Editor, plan: Path, large: Path
 ) -> None:
@@ -200,22 +212,27 @@ def test_a_session_that_cannot_be_opened_is_not_shown(
     editor.sees("the end", "◀ here")
 
 
-def test_a_daemon_that_does_not_know_how_is_no_error(
-    editor: Editor, plan: Path, large: Path
-) -> None:
-    error = {"code": -32601, "message": "Unknown", "data": {"kind": "methodNotFound"}}
-    plan.write_text(json.dumps({"session/tail": {"error": error}}))
-    editor.tree(str(large))
-    editor.sees("the end", "◀ here")
-    assert len(editor.buffer()) > MESSAGES
-    assert editor.messages() == ""
-
-
 def connected(editor: Editor) -> None:
     """Connect an editor, and have it count the answers to ``session/tail``."""
     editor.lua("require('branchline.client').connect()")
     until(lambda: editor.state() == "ready")
     editor.lua(COUNT)
+
+
+def test_a_daemon_that_does_not_know_how_is_no_error(
+    editor: Editor, plan: Path, large: Path
+) -> None:
+    connected(editor)
+    error = {"code": -32601, "message": "Unknown", "data": {"kind": "methodNotFound"}}
+    held = Held(plan, "session/open", others={"session/tail": {"error": error}})
+    editor.command(f"Branchline tree {large}")
+    until(lambda: editor.lua("return _G.answers") == 1)
+    assert editor.lua("return next(require('branchline.tree').trees)") is None
+    held.let_go()
+    editor.sees("the end", "◀ here")
+    editor.is_complete()
+    assert len(editor.buffer()) > MESSAGES
+    assert editor.messages() == ""
 
 
 def test_rows_that_come_too_late_are_ignored(editor: Editor, plan: Path, large: Path) -> None:
