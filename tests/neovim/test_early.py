@@ -185,7 +185,7 @@ def test_a_motion_beyond_the_early_rows_waits(editor: Editor, plan: Path, large:
     editor.keys("qgg")
     editor.sees_not("ask the daemon")
     first = int(editor.line().split("message ")[1].split(",")[0])
-    editor.keys("2[u")
+    editor.keys("jj3[u")  # one of them is here
     held.let_go()
     editor.is_on(f"message {(first - 1) // 2 * 2 - 2},")  # the even ones are the user's
     editor.is_complete()
