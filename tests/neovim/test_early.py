@@ -146,6 +146,7 @@ def test_the_rows_are_replaced_without_a_jump(editor: Editor, plan: Path, large:
     assert editor.call("win_getid") == window
     editor.sees("3 branches")
     editor.sees_not(READING)
+    assert editor.lua(SESSION + "return session.tail") is None, "nobody shows the early rows again"
     assert len(editor.buffer()) > MESSAGES
     is_as_if_read_anew(editor)
     assert editor.messages() == ""
