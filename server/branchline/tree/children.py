@@ -1,7 +1,7 @@
 """The links from parents to children, made from the parents when first asked for.
 
-Many uses of a tree only walk up, and nearly every entry has one child. Siblings stand in file order;
-what is skipped is in no list.
+Many uses of a tree only walk up, and nearly every entry has one child. Siblings stand in file
+order; what is skipped is in no list.
 """
 
 from array import array
