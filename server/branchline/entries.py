@@ -8,6 +8,7 @@ It knows nothing of files, trees or clients. Anything read from a file may be ma
 function here accepts that and answers with the harmless value.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
@@ -311,6 +312,16 @@ def blocks(content: Any, block_type: str | None = None) -> Iterator[Entry]:
         for block in content:
             if isinstance(block, dict) and block_type in (None, block.get("type")):
                 yield block
+
+
+_UNEVEN: Final = re.compile(r"[^\S ]|  ")
+
+
+def single_spaced(text: str) -> str:
+    """A text, such as a session's name, on one line with single blanks between its words."""
+    text = text.strip()
+    # Cutting a text of megabytes into its words takes many times as much memory as it has.
+    return " ".join(text.split()) if _UNEVEN.search(text) else text
 
 
 def text_of(content: Any, separator: str = "\n") -> str:

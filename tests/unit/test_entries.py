@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from branchline import entries
 from branchline.entries import (
@@ -13,6 +14,7 @@ from branchline.entries import (
     facts_of,
     flags_of,
     kind_of,
+    single_spaced,
 )
 from tests.unit.helpers import entry, message
 from tests.unit.session_files import JSON, assistant
@@ -152,3 +154,8 @@ def test_no_shape_of_an_entry_is_too_odd_to_be_read(one: Any, two: Any, three: A
     for role in ROLES:
         made = {"type": "message", "message": {"role": role, "content": one, "stopReason": two}}
         flags_of(made, kind_of(made))
+
+
+@given(st.text(st.sampled_from(" \t\n\x1c\x85\u2003\u200bab"), max_size=12))
+def test_a_name_has_single_blanks_between_its_words(text: str) -> None:
+    assert single_spaced(text) == " ".join(text.split())

@@ -58,7 +58,8 @@ def edges(descriptor: int, end: int) -> tuple[bytes, bytes]:
 def edges_after(known: tuple[bytes, bytes], data: bytes) -> tuple[bytes, bytes]:
     """The edges that a file has once ``data`` was appended to it."""
     first, last = known
-    return (first + data)[:_EDGE_BYTES], (last + data)[-_EDGE_BYTES:]
+    first, last = first + data[:_EDGE_BYTES], last + data[-_EDGE_BYTES:]
+    return first[:_EDGE_BYTES], last[-_EDGE_BYTES:]
 
 
 def covered(descriptor: int, status: os.stat_result, end: int) -> Covered:

@@ -76,12 +76,15 @@ def read_tail(
     or that cannot be read. `SessionReader` reads it, or says what is wrong.
     """
     try:
+        # To open what is no file can have effects of its own.
+        if not _is_large_file(os.stat(path), most_bytes):
+            return None
         descriptor = open_file(path, os.O_RDONLY, "read")
-    except BranchlineError:
+    except (BranchlineError, OSError, ValueError):
         return None
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size <= most_bytes:
+        if not _is_large_file(status, most_bytes):
             return None
         found = header_line_in(os.pread(descriptor, HEADER_BYTES, 0))
         if found is None or found[0].version < CURRENT_VERSION:
@@ -98,6 +101,10 @@ def read_tail(
         return None
     finally:
         os.close(descriptor)
+
+
+def _is_large_file(status: os.stat_result, most_bytes: int) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_size > most_bytes
 
 
 def _tail_of(found: tuple[Header, bytes], last: bytes) -> Tail | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from branchline.absent import ABSENT, Absent
-from branchline.entries import Entry, Kind
+from branchline.entries import Entry, Kind, single_spaced
 from branchline.errors import NothingToUndo
 from branchline.service.client import Client
 from branchline.service.new_entries import Addition, EntryFactory, call_owner, make_addition
@@ -67,7 +67,7 @@ async def rename(session: Session, client: Client, name: str) -> Written:
     """Name the session, in one line; a blank name clears it."""
 
     def prepare(tree: Tree) -> Addition:
-        fields = {"type": "session_info", "name": " ".join(name.split())}
+        fields = {"type": "session_info", "name": single_spaced(name)}
         return make_addition(tree, tree.leaf, [fields])
 
     return await session.change(client, prepare)

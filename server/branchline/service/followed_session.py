@@ -70,6 +70,7 @@ class FollowedSession(SessionView):
         The session must not be used afterwards. A summary under way has lost what it was for.
         """
         self.gone = True
+        self.unsaved = None
         if self.end_work is not None:
             self.end_work()
         if not self._queue.locked():

@@ -20,7 +20,7 @@ from anyio.abc import TaskGroup
 
 from branchline.catalogue.database import Database
 from branchline.catalogue.listing import Listing
-from branchline.entries import CURRENT_VERSION, Entry
+from branchline.entries import CURRENT_VERSION, Entry, single_spaced
 from branchline.errors import (
     BranchlineError,
     FileChanged,
@@ -187,7 +187,7 @@ class Registry:
                     "id": new_id(lambda _: None),
                     "parentId": None,
                     "timestamp": timestamp,
-                    "name": " ".join(name.split()),
+                    "name": single_spaced(name),
                 }
             )
         session = Session(path, header, None, self._locks, self.forget, prelude)

@@ -28,7 +28,7 @@ async def tail(registry: Registry, client: Client, named: str, view: View, limit
         info = None if rows is None else await registry.info(str(found))
         if rows is not None and info is not None:
             return {"session": info, **rows}
-        found = await registry.find(client, str(found))
+        found = await registry.find(client, named)
     return await found.read(partial(_rows_of_session, found, client, view, limit))
 
 

@@ -104,8 +104,8 @@ class Tree(LinkedEntries):
                 lower.append(ordinal)
                 ordinal = parents[ordinal]
         lower.reverse()
-        self._last_path = last[:known] + lower
-        return self._last_path[:]
+        self._last_path = path = last[:known] + lower
+        return path[:]
 
     def common_ancestor(self, one: int, other: int) -> int:
         """The deepest entry on both paths, or `NONE`."""

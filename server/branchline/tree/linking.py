@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Final
 
-from branchline.entries import Entry, Kind
+from branchline.entries import Entry, Kind, single_spaced
 from branchline.tree.columns import NONE, Columns, Label, Problem
 from branchline.tree.packed_ids import PackedIds
 
@@ -157,7 +157,7 @@ class LinkedEntries:
                 self._read_label(ordinal, facts)
             case Kind.SESSION_INFO:
                 name = facts.get("name")
-                self.name = (" ".join(name.split()) or None) if isinstance(name, str) else None
+                self.name = (single_spaced(name) or None) if isinstance(name, str) else None
             case Kind.CONTEXT_EDIT if self._target(facts) is None:
                 self._miss("edit-target-missing", ordinal, facts.get("targetId"))
             case Kind.LEAF | Kind.MOVE if self.move_target(ordinal) is None:
