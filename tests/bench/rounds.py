@@ -157,7 +157,7 @@ def look_rounds(sides: Sides, plan: Plan, tiny: Path, file: Path) -> Samples:
         ours, theirs = sides.ours("look", file), sides.pi("look", file)
         ours |= sides.ours("again", file, indexes)
         asked = _look_by_protocol(sides, tiny, file, sides.scratch / f"empty-{round_number}")
-        asked |= _first_rows(sides, tiny, file, sides.scratch / f"empty-{round_number}")
+        asked |= _first_rows(sides, tiny, file, sides.scratch / f"unused-{round_number}")
         asked_again = _look_by_protocol(sides, tiny, file, cache)
         for key in ("entries", "messages"):
             assert not theirs or ours[key] == theirs[key], f"{key}: {ours[key]}, {theirs[key]}"

@@ -172,6 +172,14 @@ def test_the_tail_of_a_small_session_is_its_tree(talk: Talk) -> None:
     assert talk.error("tail", limit=0).data["parameter"] == "limit"
 
 
+def test_the_tail_of_a_session_whose_file_was_replaced_is_that_of_the_new_one(talk: Talk) -> None:
+    talk.ask("stats")
+    other = talk.path.with_name("other")
+    other.write_bytes(talk.path.read_bytes() + text_line(user("new", "d")) + b"\n")
+    other.replace(talk.path)
+    assert talk.ask("tail")["leafId"] == "new"
+
+
 def test_a_window_of_the_tree(talk: Talk) -> None:
     window = talk.ask("tree", offset=1, limit=2)
     assert ([row["id"] for row in window["rows"]], window["total"]) == (["b", "e"], 5)

@@ -219,3 +219,14 @@ def test_the_newest_branch_is_that_of_what_is_shown() -> None:
     for place in ("silent", "z", "silent", "r1", "z"):
         growing.move(place)
         growing.check(view)
+
+
+def test_a_view_is_drawn_again_after_another_looked_from_elsewhere() -> None:
+    growing = Growing()
+    growing.session.user("a", None)
+    growing.session.assistant("b")
+    growing.session.message("assistant", "silent", content=[])
+    growing.take_in()
+    for place, view in (("silent", View()), ("a", View(runs_as_one=True)), ("silent", View())):
+        growing.move(place)
+        growing.check(view)

@@ -111,8 +111,7 @@ class Registry:
         error. Raises what `find` and `FollowedSession.read` raise.
         """
         found = await self.find(client, session)
-        if not found.is_current():
-            self.forget(found, "replaced or deleted")
+        if not self.keeps(found):
             found = await self.find(client, session)
         seen = await found.read(partial(look, found))
         if found.gone:
@@ -125,6 +124,13 @@ class Registry:
         else:
             client.read_only.discard(found.path)
         return seen
+
+    def keeps(self, session: Session) -> bool:
+        """Whether a session still is what its path leads to; else it is dropped."""
+        if session.is_current():
+            return True
+        self.forget(session, "replaced or deleted")
+        return False
 
     async def unsubscribe(self, client: Client, session: str) -> None:
         """End a subscription; the session is let go when it was the last."""

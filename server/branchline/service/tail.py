@@ -1,5 +1,6 @@
 """The rows around the leaf before all of a large file is read: a client's first screen."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from branchline.service.registry import Registry
 from branchline.service.session import Session
 from branchline.tree.drawing import Drawing, View
 from branchline.tree.filters import visible
+from branchline.tree.index import Tree
 
 Result = dict[str, Any]
 
@@ -23,6 +25,8 @@ async def tail(registry: Registry, client: Client, named: str, view: View, limit
     Raises what `Registry.find` and `FollowedSession.read` raise.
     """
     found = await registry.look_up(client, named)
+    if isinstance(found, Session) and not registry.keeps(found):
+        found = found.path
     if isinstance(found, Path):
         rows = await to_thread.run_sync(partial(rows_of_end, found, view, limit))
         info = None if rows is None else await registry.info(str(found))
@@ -34,16 +38,8 @@ async def tail(registry: Registry, client: Client, named: str, view: View, limit
 
 def _rows_of_session(session: Session, client: Client, view: View, limit: int) -> Result:
     contexts = session.context_states(client)
-    leaf_id = session.leaf_id
-    window = session.drawing.window(view, contexts, around=leaf_id, limit=limit)
-    rows, offset, leaf_row = window["rows"], window["offset"], window["leafRow"]
-    return {
-        "session": session.info(),
-        "rows": rows,
-        "leafRow": None if leaf_row is None else leaf_row - offset,
-        "leafId": leaf_id,
-        "whole": len(rows) == window["total"],
-    }
+    rows = _around_leaf(session.tree, session.drawing, view, contexts, limit)
+    return {"session": session.info(), **rows}
 
 
 def rows_of_end(
@@ -55,25 +51,30 @@ def rows_of_end(
 ) -> Result | None:
     """The rows as the end of the file tells them; None if it tells of none. See `read_tail`."""
 
-    def rows_above(end: Tail) -> int:
-        tree = end.tree
-        shown = visible(tree, view.filter)
-        return sum(shown[ordinal] for ordinal in tree.path(tree.leaf))
+    def shown_path(end: Tail) -> list[int]:
+        tree, shown = end.tree, visible(end.tree, view.filter)
+        return [ordinal for ordinal in tree.path(tree.leaf) if shown[ordinal]]
 
-    end = read_tail(path, lambda end: rows_above(end) >= limit, first_bytes, most_bytes)
-    if end is None or rows_above(end) == 0:
+    end = read_tail(path, lambda end: len(shown_path(end)) >= limit, first_bytes, most_bytes)
+    shown = [] if end is None else shown_path(end)
+    if end is None or not shown:
         return None
-    tree = end.tree
-    shown = visible(tree, view.filter)
     # What hangs beside the first entry of the branch is not known, so the drawing begins below it.
-    tree.keep_below(next(ordinal for ordinal in tree.path(tree.leaf) if shown[ordinal]))
-    leaf_id = tree.id_of(tree.leaf)
+    end.tree.keep_below(shown[0])
     # What the model is sent of them depends on the whole branch, so no row says it.
-    window = Drawing(tree, end.bodies).window(view, {}, around=leaf_id, limit=limit)
-    leaf_row = window["leafRow"]
+    rows = _around_leaf(end.tree, Drawing(end.tree, end.bodies), view, {}, limit)
+    return {**rows, "whole": False}
+
+
+def _around_leaf(
+    tree: Tree, drawing: Drawing, view: View, contexts: Mapping[int, str], limit: int
+) -> Result:
+    leaf_id = tree.id_of(tree.leaf)
+    window = drawing.window(view, contexts, around=leaf_id, limit=limit)
+    rows, leaf_row = window["rows"], window["leafRow"]
     return {
-        "rows": window["rows"],
+        "rows": rows,
         "leafRow": None if leaf_row is None else leaf_row - window["offset"],
         "leafId": leaf_id,
-        "whole": False,
+        "whole": len(rows) == window["total"],
     }

@@ -166,7 +166,7 @@ class Drawing:
         return ordinal
 
     def _forget(self) -> None:
-        """Forget what was kept of another state of the tree."""
+        """Forget what was kept of another state of the tree, but for drawings: they can follow."""
         tree = self._tree
         if self._state != (tree.version, tree.leaf):
             self._state = (tree.version, tree.leaf)
@@ -177,7 +177,7 @@ class Drawing:
         self._forget()
         # Taken out while it is brought up to date: half a drawing is never looked at.
         kept = self._drawn.pop(view, None)
-        if kept is None or kept.state != self._state:
+        if kept is None or not kept.shows(self._state):
             kept = self._drawn_now(view, kept)
         _keep(self._drawn, view, kept)
         return kept.shown_tree, kept.drawn
@@ -238,6 +238,10 @@ class _KeptDrawing:
     toggled: int
     single: Drawn
     drawn: Drawn
+
+    def shows(self, state: tuple[int, int]) -> bool:
+        """Whether it shows a state of the tree, and nothing was toggled since for another view."""
+        return self.state == state and self.toggled == len(self.shown_tree.toggled)
 
 
 def _keep(kept: dict[Key, Value], key: Key, value: Value) -> None:

@@ -22,10 +22,10 @@ Layout = Literal["pinned", "pi"]
 
 MOST_FOLDED_SIBLINGS: Final = 5
 """More folded branches than this at one fork become one row."""
-_FEW: Final = 4
-_MANY: Final = 5_000
-"""Up to so many entries may come in sight at once, and be new, where a drawing is brought up to
-date; after more everything is drawn anew."""
+_MOST_TOGGLED: Final = 4
+"""If more entries than this come in sight or out of it at once, all are linked anew."""
+_MOST_NEW: Final = 5_000
+"""After more new entries than this everything is drawn anew; after as many toggled ones, linked."""
 
 
 class ShownTree:
@@ -56,11 +56,11 @@ class ShownTree:
         """Take in what was appended, and a few entries that are shown now or not any more.
 
         An assistant message without text is one where it is the leaf. False, and nothing done, if
-        this is another tree.
+        there are too many of these.
         """
         old = len(self.shown)
         toggled = _differences(self.shown, shown[:old])
-        if toggled is None or len(self.toggled) > _MANY:
+        if toggled is None or len(self.toggled) > _MOST_NEW:
             return False
         for ordinal in toggled:
             if shown[ordinal]:
@@ -165,7 +165,7 @@ def _differences(one: bytearray, other: bytearray) -> list[int] | None:
         return []
     differs = int.from_bytes(one, "little") ^ int.from_bytes(other, "little")
     column = differs.to_bytes(len(one), "little")
-    if column.count(1) > _FEW:
+    if column.count(1) > _MOST_TOGGLED:
         return None
     places = [column.find(1)]
     while (place := column.find(1, places[-1] + 1)) >= 0:
@@ -236,7 +236,7 @@ def _first_affected(
     """
     parents, nearest, shown = tree.parents, shown_tree.nearest, shown_tree.shown
     on_path, old_count = drawn.on_path, len(drawn.on_path)
-    if len(tree) - old_count > _MANY:
+    if len(tree) - old_count > _MOST_NEW:
         return None
     found: dict[int, int] = {}  # of each new entry, the entry of the old path it hangs below
 

@@ -36,7 +36,7 @@ def collapse_runs(
         row, collapsed = 0, Drawn(0, drawn.leaf)
     else:
         collapsed.cut(kept_row)
-    collapsed.on_path = drawn.on_path
+    collapsed.on_path, collapsed.leaf = drawn.on_path, drawn.leaf
     total = len(drawn)
     while row < total:
         end = row
