@@ -21,11 +21,11 @@ from branchline.entries import (
     text_of,
 )
 from branchline.errors import BranchlineError, InvalidSession, StorageFailure
+from branchline.log.excerpt import BodiesInMemory, header_line_in
 from branchline.log.format import HEADER_BYTES, iso_timestamp
 from branchline.log.locations import id_in_name
 from branchline.log.scan import LineScanner
 from branchline.log.session_reader import SessionReader
-from branchline.log.tail import BodiesInMemory, header_line_in
 from branchline.tree.index import Bodies, Tree
 from branchline.tree.preview import one_line
 
