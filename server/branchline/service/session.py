@@ -20,12 +20,17 @@ from branchline.log.format import Header, record_line
 from branchline.log.locations import create_session_file
 from branchline.log.rewrite import MENDED, rewrite
 from branchline.log.session_file import SessionFile
+from branchline.log.session_reader import Batch
 from branchline.service.client import Client
 from branchline.service.followed_session import FollowedSession, Lost
 from branchline.service.new_entries import Addition
 from branchline.settings import Durability
 from branchline.tree.index import NONE, Columns, Tree
 from branchline.tree.tokens import entry_tokens
+
+
+Outcome = tuple[Addition | None, bool]
+"""What a write added, None for nothing; and whether the file knows its place (`finish_append`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +97,13 @@ class Session(FollowedSession):
             return await self._create(client, prepare, expected)
         if self.file.needs_upgrade:
             await self._upgrade(prepare, expected)
-        file = await self._locked_file()
-        durability = client.settings.durability
-        write = partial(self._write, file, prepare, expected, durability)
-        addition, placed = await to_thread.run_sync(write)
+        write = partial(self._write, prepare, expected, client.settings.durability)
+        file = self.file
+        batch, written = await to_thread.run_sync(self._write_if_up_to_date, file, write)
+        if written is None:
+            file = await self._caught_up(file, batch)
+            written = await to_thread.run_sync(write, file)
+        addition, placed = written
         if addition is None:
             return Written([], self.leaf_id, self.revision)
         if not placed:
@@ -104,10 +112,12 @@ class Session(FollowedSession):
 
     async def _locked_file(self) -> SessionFile:
         """The file with its lock taken and all that others appended read; there must be a file."""
+        assert self.file is not None
+        return await self._caught_up(self.file, await to_thread.run_sync(self.file.begin_append))
+
+    async def _caught_up(self, file: SessionFile, batch: Batch | None) -> SessionFile:
+        """The same, of a file that is locked, with the ``batch`` that was found then."""
         while True:
-            file = self.file
-            assert file is not None
-            batch = await to_thread.run_sync(file.begin_append)
             try:
                 await self._ingest(batch)
                 if self.file is file:
@@ -117,14 +127,27 @@ class Session(FollowedSession):
                 raise
             # It was read anew just now and is closed: what took its place is to be locked.
             await to_thread.run_sync(file.abandon_append)
+            assert self.file is not None
+            file = self.file
+            batch = await to_thread.run_sync(file.begin_append)
+
+    def _write_if_up_to_date(
+        self, file: SessionFile, write: Callable[[SessionFile], Outcome]
+    ) -> tuple[Batch | None, Outcome | None]:
+        """In a worker thread: take the lock, and ``write`` if nobody else wrote.
+
+        Else gives what others wrote, which only the event loop takes in; the lock stays taken.
+        """
+        batch = file.begin_append()
+        return batch, write(file) if batch is None else None
 
     def _write(
         self,
-        file: SessionFile,
         prepare: Callable[[Tree], Addition | None],
         expected: str | Absent | None,
         durability: Durability,
-    ) -> tuple[Addition | None, bool]:
+        file: SessionFile,
+    ) -> Outcome:
         """In a worker thread: what to add, and the write. The lock is held, and given back."""
         try:
             self.expect_leaf(expected)
