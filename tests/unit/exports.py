@@ -10,7 +10,7 @@ from branchline.export.html import html_pieces
 from branchline.export.jsonl import session_lines
 from branchline.export.markdown import markdown_pieces
 from branchline.export.mask import Finder, Mask
-from branchline.tree.context import context_states
+from branchline.tree.context_states import context_states
 from tests.unit.session_files import header, opened_content, text_of_file
 
 Result = TypeVar("Result")

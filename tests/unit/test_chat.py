@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from branchline import codec
 from branchline.entries import Entry
 from branchline.tree.chat import BRANCH_INTRODUCTION, chat_messages, chat_tools
-from branchline.tree.context import build_context, context_states, context_tokens
+from branchline.tree.context import build_context, context_tokens
+from branchline.tree.context_states import context_states
 from branchline.tree.index import NONE, Tree
 from tests.unit.chat_rules import assert_sendable
 from tests.unit.helpers import TESTS, Bodies, chain, clean_cases, entry, index, load, message

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from branchline.entries import Entry, move_record
-from branchline.tree.context import Context, build_context, context_states, context_tokens
+from branchline.tree.context import Context, build_context, context_tokens
+from branchline.tree.context_states import context_states
 from branchline.tree.index import NONE, Tree
 from branchline.tree.plan import destination, editor_content, switch_plan
 from branchline.tree.system import fold_system, system_text
@@ -33,6 +34,8 @@ def source_ids(entries: list[Entry], pinned_tokens: int = 0) -> list[str]:
 def states(entries: list[Entry], pinned_tokens: int = 0) -> dict[str, str]:
     tree, bodies = index(entries)
     found = context_states(tree, tree.leaf, pinned_tokens, bodies)
+    asked = {at: found.get(at) for at in range(len(tree))}
+    assert {at: state for at, state in asked.items() if state is not None} == found
     return {tree.ids[at]: state for at, state in found.items()}
 
 
@@ -341,6 +344,17 @@ class TestTokens:
         entries = chain(user("u", "x" * 40), compaction("c", "u"), user("v", "1234"))
         tree, bodies = index(entries, exact=False)
         assert context_tokens(tree, bodies, tree.leaf, 0) == 10 + 2 + 1
+
+
+def test_what_is_covered_is_told_where_a_parent_stands_behind_its_child() -> None:
+    records = [
+        user("b") | {"parentId": "a"},
+        user("a") | {"parentId": None},
+        user("beside") | {"parentId": "a"},
+        user("c") | {"parentId": "b"},
+        compaction("d", "c") | {"parentId": "c"},
+    ]
+    assert states(records) == {"a": "covered", "b": "covered", "c": "in", "d": "in"}
 
 
 def test_a_long_path_is_walked_without_reading() -> None:

@@ -322,6 +322,7 @@ def test_any_links_give_the_tree_that_the_rules_give(records: list[Entry]) -> No
     }
     for at in current:
         assert tree.path(at) == model.path(at)
+        assert [*tree.path_and_kinds(at)[1]] == [tree.kinds[one] for one in model.path(at)]
         assert list(tree.children(at)) == [one for one in current if parents[one] == at]
     assert list(tree.roots()) == [one for one in current if parents[one] is None]
     assert sorted(tree.in_order()) == current

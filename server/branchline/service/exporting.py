@@ -22,7 +22,7 @@ from branchline.log.new_file import NewFile
 from branchline.log.rewrite import header_line
 from branchline.service.client import Client
 from branchline.service.session import Session
-from branchline.tree.context import context_states
+from branchline.tree.context_states import context_states
 
 MOST_CONTENT_BYTES: Final = 48 * 1024 * 1024
 """The longest export that an answer holds, as JSON: well below what a message may have."""

@@ -28,7 +28,6 @@ from branchline.settings import Durability
 from branchline.tree.index import NONE, Columns, Tree
 from branchline.tree.tokens import entry_tokens
 
-
 Outcome = tuple[Addition | None, bool]
 """What a write added, None for nothing; and whether the file knows its place (`finish_append`)."""
 

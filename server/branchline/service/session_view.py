@@ -4,7 +4,7 @@ Read-only. `Session` is the one that changes it.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,8 @@ from branchline.log.info import SessionInfo, describe
 from branchline.log.session_file import SessionFile
 from branchline.service.client import Client
 from branchline.service.meter import Meter
-from branchline.tree.context import build_context, context_states
+from branchline.tree.context import build_context
+from branchline.tree.context_states import State, context_states
 from branchline.tree.drawing import Drawing
 from branchline.tree.index import NONE, Columns, Problem, Tree
 
@@ -51,7 +52,7 @@ class SessionView:
         self.tree = file.tree if file else Tree(Columns())
         self.drawing = Drawing(self.tree, self)
         self._meter = Meter(self.tree, self)
-        self._states: dict[tuple[int, int, int], dict[int, Any]] = {}
+        self._states: dict[tuple[int, int, int], Mapping[int, State]] = {}
 
     @property
     def memory_bytes(self) -> int:
@@ -139,7 +140,7 @@ class SessionView:
         """The last model on the path to a leaf, ``{provider, modelId}``."""
         return self._meter.model(leaf)
 
-    def context_states(self, client: Client) -> dict[int, Any]:
+    def context_states(self, client: Client) -> Mapping[int, State]:
         """What the model is sent of each entry on the path to the leaf, by ordinal."""
         pinned = client.settings.branch_summary.pinned_tokens
         key = (self.tree.version, self.tree.leaf, pinned)

@@ -13,9 +13,9 @@ It never raises over what a file holds, and it decides nothing about wire format
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from branchline.entries import VISIBLE, Entry, Kind, message_of
+from branchline.entries import Entry, Kind, message_of
 from branchline.tree.index import NONE, Bodies, Problem, Tree
 from branchline.tree.messages import edited_message, pair_results, shown_message
 from branchline.tree.selection import (
@@ -25,14 +25,10 @@ from branchline.tree.selection import (
     is_blank,
     positions,
     select,
-    showing,
     tokens_of,
 )
 from branchline.tree.system import fold_system
 from branchline.tree.tokens import message_tokens, reported_tokens
-
-State = Literal["in", "covered", "omitted", "replaced"]
-"""What the model is sent of an entry on the path: see `context_states`."""
 
 _COUNTED: Final = SHOWN | {Kind.SYSTEM}
 """Kinds that add to what a model reported before them."""
@@ -123,23 +119,6 @@ def context_tokens(tree: Tree, bodies: Bodies, leaf: int, pinned_tokens: int) ->
 def system_message(tree: Tree, bodies: Bodies, leaf: int) -> Entry | None:
     """The same as `Context.system`, reading system messages only."""
     return fold_system(_system_messages(tree, bodies, select(tree, bodies, leaf, 0)))
-
-
-def context_states(tree: Tree, leaf: int, pinned_tokens: int, bodies: Bodies) -> dict[int, State]:
-    """What the model is sent of each entry on the path that shows something, by ordinal.
-
-    ``in``: as it is. ``covered``: only the summary of a compaction. ``omitted``: nothing, by a
-    context edit. ``replaced``: other content, by a context edit. Reads bodies of branch summaries
-    at most.
-    """
-    selection = select(tree, bodies, leaf, pinned_tokens)
-    seen = showing(tree, selection.path, selection.kinds, VISIBLE)
-    states: dict[int, State] = dict.fromkeys(seen, "covered")
-    states.update(dict.fromkeys(selection.candidates, "in"))
-    for ordinal, content in selection.edits.items():
-        if states.get(ordinal) == "in":
-            states[ordinal] = "omitted" if content is None else "replaced"
-    return states
 
 
 class _ReadOnce:

@@ -50,7 +50,8 @@ class Tree(LinkedEntries):
         super().__init__(columns, links)
         self.leaf = NONE
         self.version = 0
-        self._last_path: list[int] = []
+        self._last_path: tuple[list[int], bytes] = [], b""
+        self._parents_first: bool | None = None  # made when first asked for
         self._children: Children | None = None  # made when first asked for
         self.place_leaf()
 
@@ -86,11 +87,22 @@ class Tree(LinkedEntries):
         """The children in file order; of `NONE`, the roots."""
         return self._links().of(ordinal)
 
+    @property
+    def parents_first(self) -> bool:
+        """Whether every entry stands behind its parent, so that the ordinals of a path go up."""
+        if self._parents_first is None:
+            self._parents_first = all(map(lt, self.parents, range(len(self.ids))))
+        return self._parents_first
+
     def path(self, ordinal: int) -> list[int]:
         """The way from the root to the entry, both included; empty for `NONE`."""
+        return self.path_and_kinds(ordinal)[0][:]
+
+    def path_and_kinds(self, ordinal: int) -> tuple[list[int], bytes]:
+        """The same, with the kind of each; not to be changed."""
         # Most paths that are asked for go the way of the last one but for the end. Where a parent
         # stands behind its child, it may not be found there, and is walked past.
-        last, parents = self._last_path, self.parents
+        (last, last_kinds), parents = self._last_path, self.parents
         known, lower = 0, list[int]()
         while ordinal != NONE and last and len(lower) < _NEAR:
             at = bisect_left(last, ordinal)
@@ -104,8 +116,10 @@ class Tree(LinkedEntries):
                 lower.append(ordinal)
                 ordinal = parents[ordinal]
         lower.reverse()
-        self._last_path = path = last[:known] + lower
-        return path[:]
+        lower_kinds = bytes(map(self.kinds.__getitem__, lower))
+        found = last[:known] + lower, last_kinds[:known] + lower_kinds
+        self._last_path = found
+        return found
 
     def common_ancestor(self, one: int, other: int) -> int:
         """The deepest entry on both paths, or `NONE`."""
@@ -137,7 +151,7 @@ class Tree(LinkedEntries):
 
     def in_order(self) -> Sequence[int]:
         """Every entry, parents before their children; in file order wherever that is enough."""
-        if not self.superseded and all(map(lt, self.parents, range(len(self.ids)))):
+        if not self.superseded and self.parents_first:
             return range(len(self.ids))
         return [entry for root in self.roots() for entry in self.below(root)]
 
@@ -238,7 +252,7 @@ class Tree(LinkedEntries):
         """Leave out of the tree what is not at or below this entry, which becomes the root."""
         kept = set(self.below(ordinal))
         self.parents[ordinal] = NONE
-        self._last_path = []
+        self._last_path = [], b""
         self.superseded.update(other for other in range(len(self)) if other not in kept)
         self._children = None
         self.version += 1

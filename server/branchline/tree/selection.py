@@ -28,7 +28,7 @@ class Selection:
     """The structural part of a context.
 
     Attributes:
-        path: ordinals from the root to the leaf.
+        path: ordinals from the root to the leaf; not to be changed.
         kinds: their kinds.
         compaction: position on the path of the compaction that counts, or `NONE`.
         stretch: ordinals of what it keeps and of what came after it; without one, the path.
@@ -60,8 +60,7 @@ class Selection:
 
 def select(tree: Tree, bodies: Bodies, leaf: int, pinned_tokens: int) -> Selection:
     """What counts at a leaf. Reads bodies of branch summaries at most, for the pinned ones."""
-    path = tree.path(leaf)
-    kinds = bytes(map(tree.kinds.__getitem__, path))
+    path, kinds = tree.path_and_kinds(leaf)
     compaction = kinds.rfind(Kind.COMPACTION)
     candidates: list[int] = []
     shown, shown_kinds = path, kinds
