@@ -11,6 +11,7 @@ Pi. A file that is looked at stays as it is.
 
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -104,8 +105,10 @@ def append(path: Path, count: int) -> dict[str, list[float]]:
         tokens = entry_tokens(entry, kind)
         tree.leaf = tree.append(entry["id"], tree.leaf, kind, flags_of(entry, kind), tokens)
 
+    # What the disk does at the end of a large file differs from what it does with a new one.
     raw_path = path.with_suffix(".raw")
-    raw = os.open(raw_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    shutil.copyfile(path, raw_path)
+    raw = os.open(raw_path, os.O_WRONLY | os.O_APPEND)
     line = record_line({"type": "message", "id": "0" * 8, "parentId": "0" * 8, "message": MESSAGE})
 
     def write() -> None:

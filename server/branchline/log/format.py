@@ -31,12 +31,16 @@ FILLER: Final = BLANK + b"\x00"
 """What may surround a record on its line: blanks, and the NULs that a power cut leaves."""
 
 _ID = rb'"([^"\\\x00-\x1f]{1,200})"'
-_COMMON = rb'"id":' + _ID + rb',"parentId":(?:null|' + _ID + rb'),"timestamp":"[^"\\]{0,64}"'
+_LINKS = rb'"id":' + _ID + rb',"parentId":(?:null|' + _ID + rb"),"
+_COMMON = _LINKS + rb'"timestamp":"[^"\\]{0,64}"'
 
 MESSAGE_PREFIX: Final = re.compile(
     rb'\{"type":"message",'
-    + _COMMON
-    + rb',"message":\{"role":"(user|assistant|toolResult|bashExecution|system|custom)",'
+    + _LINKS
+    # Any text up to a quote is matched several times as fast. An escaped quote would not be the
+    # end of the time, but what has to follow here cannot follow that in a line that is JSON.
+    + rb'"timestamp":"[^"]{0,64}",'
+    + rb'"message":\{"role":"(user|assistant|toolResult|bashExecution|system|custom)",'
 )
 """The fixed beginning of a message entry: groups id, parentId, role."""
 
