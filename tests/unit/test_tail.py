@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchline.entries import Entry, move_record
-from branchline.log.tail import Tail, read_tail
+from branchline.log.tail import Tail, read_end
 from branchline.service.tail import rows_of_end
 from branchline.tree.drawing import Drawing, View
 from tests.unit.session_files import (
@@ -152,7 +152,7 @@ def test_no_more_is_read_than_is_needed(tmp_path: Path) -> None:
             lengths.append(len(tail.tree))
             return len(tail.tree) >= count
 
-        return read_tail(path, is_enough, FIRST, MOST)
+        return read_end(path, is_enough, FIRST, MOST)
 
     assert enough_at(1) is not None
     assert len(lengths) == 1

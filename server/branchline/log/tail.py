@@ -34,7 +34,7 @@ class Tail:
     bodies: Bodies
 
 
-def read_tail(
+def read_end(
     path: Path,
     is_enough: Callable[[Tail], bool],
     first_bytes: int = FIRST_BYTES,

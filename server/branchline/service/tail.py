@@ -7,7 +7,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from branchline.log.tail import FIRST_BYTES, MOST_BYTES, Tail, read_tail
+from branchline.log.tail import FIRST_BYTES, MOST_BYTES, Tail, read_end
 from branchline.service.client import Client
 from branchline.service.registry import Registry
 from branchline.service.session import Session
@@ -49,13 +49,13 @@ def rows_of_end(
     first_bytes: int = FIRST_BYTES,
     most_bytes: int = MOST_BYTES,
 ) -> Result | None:
-    """The rows as the end of the file tells them; None if it tells of none. See `read_tail`."""
+    """The rows as the end of the file tells them; None if it tells of none. See `read_end`."""
 
     def shown_path(end: Tail) -> list[int]:
         tree, shown = end.tree, visible(end.tree, view.filter)
         return [ordinal for ordinal in tree.path(tree.leaf) if shown[ordinal]]
 
-    end = read_tail(path, lambda end: len(shown_path(end)) >= limit, first_bytes, most_bytes)
+    end = read_end(path, lambda end: len(shown_path(end)) >= limit, first_bytes, most_bytes)
     shown = [] if end is None else shown_path(end)
     if end is None or not shown:
         return None
