@@ -96,8 +96,8 @@ def _measured(folder: Path, size: float, scratch: Path) -> list[list[str]]:
                 f"{seen.seconds:.0f} s",
                 _verdict(f"≥ {_SPEED_MB:.0f} MB/s", reached=speed >= _SPEED_MB),
             ],
-            _row(f"{_ROWS} rows of a session, meanwhile", seen.answers, _ANSWER_MS),
-            _row("a search, meanwhile", seen.searches, _ANSWER_MS),
+            _row(f"{_ROWS} rows of a session, meanwhile", seen.answers, _ANSWER_MS, always=True),
+            _row("a search, meanwhile", seen.searches, _ANSWER_MS, always=True),
             [
                 "peak memory of the daemon and of the process that indexes",
                 amount([memory, seen.worker_memory], "MB"),
@@ -166,10 +166,16 @@ def _children(pid: int) -> list[int]:
     return [int(child) for path in found for child in path.read_text().split()]
 
 
-def _row(work: str, times: Sequence[float], most: float | None = None) -> list[str]:
-    slow = percentile(times, 0.99)
-    goal = "" if most is None else _verdict(f"≤ {most:.0f} ms", reached=slow <= most)
-    return [work, amount([median(times)], "ms"), amount([slow], "ms"), goal]
+def _row(
+    work: str, times: Sequence[float], goal: float | None = None, *, always: bool = False
+) -> list[str]:
+    """``goal``: what the median may take; with ``always`` the slowest, too."""
+    usual, slow = median(times), percentile(times, 0.99)
+    verdict = ""
+    if goal is not None:
+        judged, which = (slow, "always") if always else (usual, "median")
+        verdict = _verdict(f"{which} ≤ {goal:.0f} ms", reached=judged <= goal)
+    return [work, amount([usual], "ms"), amount([slow], "ms"), verdict]
 
 
 def _verdict(goal: str, *, reached: bool) -> str:

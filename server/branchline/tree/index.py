@@ -12,8 +12,7 @@ Every walk is a loop and ends, whatever the file holds.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import compress
-from operator import lt
+from itertools import chain, compress
 from typing import Final, Protocol
 
 from branchline.entries import BOOKKEEPING, MOVES, Entry, Flag, Kind
@@ -26,7 +25,7 @@ __all__ = ["NONE", "Bodies", "Columns", "Label", "Problem", "Tree"]
 _SAID: Final = bytes(kind not in BOOKKEEPING for kind in range(256))
 """A table from a kind to 1 if such an entry says something, else 0."""
 _NEAR: Final = 1_000
-"""How many entries above one are looked for in the path that was asked for last."""
+"""How many stretches of a path are looked for in the one that was asked for last."""
 
 
 class Bodies(Protocol):
@@ -51,7 +50,6 @@ class Tree(LinkedEntries):
         self.leaf = NONE
         self.version = 0
         self._last_path: tuple[list[int], bytes] = [], b""
-        self._parents_first: bool | None = None  # made when first asked for
         self._children: Children | None = None  # made when first asked for
         self.place_leaf()
 
@@ -90,9 +88,7 @@ class Tree(LinkedEntries):
     @property
     def parents_first(self) -> bool:
         """Whether every entry stands behind its parent, so that the ordinals of a path go up."""
-        if self._parents_first is None:
-            self._parents_first = all(map(lt, self.parents, range(len(self.ids))))
-        return self._parents_first
+        return all(self.parents[ordinal] < ordinal for ordinal in self._all_turns())
 
     def path(self, ordinal: int) -> list[int]:
         """The way from the root to the entry, both included; empty for `NONE`."""
@@ -102,22 +98,23 @@ class Tree(LinkedEntries):
         """The same, with the kind of each; not to be changed."""
         # Most paths that are asked for go the way of the last one but for the end. Where a parent
         # stands behind its child, it may not be found there, and is walked past.
-        (last, last_kinds), parents = self._last_path, self.parents
-        known, lower = 0, list[int]()
-        while ordinal != NONE and last and len(lower) < _NEAR:
-            at = bisect_left(last, ordinal)
-            if at < len(last) and last[at] == ordinal:
-                known = at + 1
-                break
-            lower.append(ordinal)
-            ordinal = parents[ordinal]
-        else:
-            while ordinal != NONE:
-                lower.append(ordinal)
-                ordinal = parents[ordinal]
+        (last, last_kinds), parents, turns = self._last_path, self.parents, self._all_turns()
+        known, lower = 0, list[range]()
+        while ordinal != NONE:
+            if last and len(lower) < _NEAR:
+                at = bisect_left(last, ordinal)
+                if at < len(last) and last[at] == ordinal:
+                    known = at + 1
+                    break
+            first = ordinal
+            if parents[ordinal] == ordinal - 1:
+                at = bisect_left(turns, ordinal)
+                first = turns[at - 1] if at > 0 else 0
+            lower.append(range(first, ordinal + 1))
+            ordinal = parents[first]
         lower.reverse()
-        lower_kinds = bytes(map(self.kinds.__getitem__, lower))
-        found = last[:known] + lower, last_kinds[:known] + lower_kinds
+        kinds = b"".join(self.kinds[part.start : part.stop] for part in lower)
+        found = [*last[:known], *chain.from_iterable(lower)], last_kinds[:known] + kinds
         self._last_path = found
         return found
 
@@ -191,6 +188,8 @@ class Tree(LinkedEntries):
         The id must be new (see `find`).
         """
         ordinal = len(self.ids)
+        if self._turns is not None and parent != ordinal - 1:
+            self._turns.append(ordinal)
         self.ids.append(entry_id)
         self.kinds.append(kind)
         self.flags.append(flags)
@@ -252,7 +251,7 @@ class Tree(LinkedEntries):
         """Leave out of the tree what is not at or below this entry, which becomes the root."""
         kept = set(self.below(ordinal))
         self.parents[ordinal] = NONE
-        self._last_path = [], b""
+        self._last_path, self._turns = ([], b""), None
         self.superseded.update(other for other in range(len(self)) if other not in kept)
         self._children = None
         self.version += 1

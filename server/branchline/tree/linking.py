@@ -59,6 +59,7 @@ class LinkedEntries:
         self.labels = found.labels
         self.name = found.name
         self.missing = found.missing
+        self._turns: list[int] | None = None  # made when first asked for
         if links is None:
             self._by_id = by_id = self._index_ids()
             self._link_parents(by_id, columns.parent_ids)
@@ -122,7 +123,7 @@ class LinkedEntries:
         """
         parents = self.parents
         cleared = bytearray(len(parents))
-        starts = [start for start, parent in enumerate(parents) if parent >= start]
+        starts = [start for start in self._all_turns() if parents[start] >= start]
         for start in starts:
             if start in self.superseded:
                 continue
@@ -142,6 +143,13 @@ class LinkedEntries:
                 self.problems.append(Problem("cycle", message, first))
             for entry in trail:
                 cleared[entry] = 1
+
+    def _all_turns(self) -> list[int]:
+        """The entries, in file order, that do not stand right behind their parent."""
+        if self._turns is None:
+            before = enumerate(self.parents, -1)
+            self._turns = [other + 1 for other, parent in before if parent != other]
+        return self._turns
 
     # --- what entries say of others ----------------------------------------------------------
 
