@@ -28,6 +28,10 @@ _TEXT_FIRST: Final = _CONTENT + _TEXT_BLOCK
 _TEXT_VALUE: Final = re.compile(rb'content":"[^"]')
 _STOP_REASON: Final = b'"stopReason":"'
 _ENDED_WELL: Final = (b'stop"', b'toolUse"')
+# As numbers: to ask for a length here costs as much as the rest of the comparison.
+_CONTENT_LENGTH: Final = len(_CONTENT)
+_TEXT_BLOCK_LENGTH: Final = len(_TEXT_BLOCK)
+_STOP_REASON_LENGTH: Final = len(_STOP_REASON)
 _STOP_REASON_BYTES: Final = 400
 _OVERHEAD_ASSISTANT: Final = 420
 """Bytes of a line that are no text, for the guess of its tokens."""
@@ -122,14 +126,15 @@ def take_payload_first(
 def _guess_flags(buffer: bytearray, start: int, end: int) -> int:
     flags = 0
     # Nearly always the first block says whether there is text; else all have to be looked at.
-    text = start + len(_CONTENT)
+    text = start + _CONTENT_LENGTH
     if not buffer.startswith(_TEXT_FIRST, start):
         text = buffer.find(_TEXT_BLOCK, start, end)
-    if (text >= 0 and buffer[text + len(_TEXT_BLOCK)] != _QUOTE) or (
+    if (text >= 0 and buffer[text + _TEXT_BLOCK_LENGTH] != _QUOTE) or (
         text < 0 and _TEXT_VALUE.match(buffer, start + 1, end)
     ):
         flags = _HAS_TEXT
-    reason = buffer.rfind(_STOP_REASON, max(start, end - _STOP_REASON_BYTES), end)
-    if reason < 0 or not buffer.startswith(_ENDED_WELL, reason + len(_STOP_REASON)):
+    last = end - _STOP_REASON_BYTES
+    reason = buffer.rfind(_STOP_REASON, last if last > start else start, end)
+    if reason < 0 or not buffer.startswith(_ENDED_WELL, reason + _STOP_REASON_LENGTH):
         flags |= _ENDED_BADLY
     return flags
