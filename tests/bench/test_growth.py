@@ -200,6 +200,22 @@ async def fastest_append(path: Path) -> float:
     return min(times)
 
 
+async def fastest_foreign_append(path: Path) -> float:
+    """Until what another program appended is in the index, and the leaf has followed."""
+    times = []
+    async with opened(path) as (session, _):
+        for number in range(CHANGES):
+            common = {"id": f"foreign-{number}", "parentId": session.leaf_id, "timestamp": TIME}
+            line = record(type="message", **common, message={"role": "user", "content": "go on"})
+            with path.open("ab") as file:
+                file.write(line)
+            started = time.process_time()
+            await session.take_in()
+            times.append(time.process_time() - started)
+            assert session.leaf_id == common["id"]
+    return min(times)
+
+
 async def fastest_switch(path: Path) -> float:
     """There and back, for up and down are different work."""
     times = []
@@ -216,6 +232,11 @@ async def fastest_switch(path: Path) -> float:
 
 def test_an_append_does_not_depend_on_the_file(chains: Files) -> None:
     short, long = (anyio.run(fastest_append, path) for path in chains)
+    assert long / short < CONSTANT
+
+
+def test_what_others_append_does_not_depend_on_the_file(chains: Files) -> None:
+    short, long = (anyio.run(fastest_foreign_append, path) for path in chains)
     assert long / short < CONSTANT
 
 

@@ -30,13 +30,17 @@ def goes_on_from_leaf(tree: Tree, ordinal: int) -> bool:
 
 
 def branch_beside_leaf(tree: Tree, added: list[int]) -> ExternalBranch | None:
-    """The branch that foreign entries made away from the leaf, by its newest entry."""
-    on_path = set(tree.path(tree.leaf))
+    """The branch that foreign entries made away from the leaf, by its newest entry.
+
+    ``added``: all of them, in file order; each stands behind its parent.
+    """
+    beside = set(added)
+    current = tree.leaf
+    while current in beside:  # what is above an older entry is older
+        beside.discard(current)
+        current = tree.parents[current]
     for ordinal in reversed(added):
-        if ordinal in on_path or tree.kinds[ordinal] in MOVES:
-            continue
-        fork = tree.parents[ordinal]
-        while fork != NONE and fork not in on_path:
-            fork = tree.parents[fork]
-        return ExternalBranch(tree.id_of(fork), tree.ids[ordinal])
+        if ordinal in beside and tree.kinds[ordinal] not in MOVES:
+            fork = tree.common_ancestor(tree.leaf, ordinal)
+            return ExternalBranch(tree.id_of(fork), tree.ids[ordinal])
     return None
