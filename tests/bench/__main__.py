@@ -84,7 +84,7 @@ What a profile of each shows:
 * *Append, not synced*: Pi takes no lock and does not look what others wrote. Of 20 microseconds, 9
   go into eight system calls (lock, two looks at files, write, where it ended, its time, unlock), 6
   into checks, id and links of the entry, the rest into the index. The write alone takes 4.
-* *Append, synced, over the protocol*: the median is 0.6 ms; the slowest hundredth is the disk's own,
+* *Append, synced, over the protocol*: the median is 0.6 ms; the slowest hundredth is the disk's,
   between 0.9 and 1.5 ms from run to run.
 * *Search*: each begins with a look at the status of every file, so that it finds what was written a
   moment ago; a word that is nowhere takes little else. For a phrase the places of both words are
