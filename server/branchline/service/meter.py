@@ -9,7 +9,7 @@ from typing import Any, Final
 from branchline.entries import Kind, message_of
 from branchline.tree.context import context_tokens
 from branchline.tree.index import NONE, Bodies, Tree
-from branchline.tree.selection import SHOWN, is_blank, tokens_of
+from branchline.tree.selection import SHOWN, shows, tokens_of
 from branchline.tree.tokens import reported_tokens
 
 _COUNTED_ANEW: Final = frozenset(
@@ -79,6 +79,6 @@ class Meter:
                 reported = reported_tokens(message_of(self._bodies.entry(ordinal)))
             if reported:
                 tokens = reported
-            elif kind in SHOWN and not (kind == Kind.BRANCH_SUMMARY and is_blank(tree, ordinal)):
+            elif shows(tree, ordinal, SHOWN):
                 tokens += tokens_of(tree, self._bodies, ordinal)
         return tokens

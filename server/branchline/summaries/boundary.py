@@ -13,7 +13,7 @@ from branchline.entries import Entry, Kind
 from branchline.summaries.files import FileOperations
 from branchline.tree.index import NONE, Bodies, Tree
 from branchline.tree.messages import edited_message, shown_message
-from branchline.tree.selection import SHOWN, edits_among, is_blank, select
+from branchline.tree.selection import SHOWN, edits_among, select, shows
 from branchline.tree.tokens import message_tokens
 
 _TURN_BEGINS: Final = frozenset({"user", "bashExecution", "custom", "branchSummary"})
@@ -95,9 +95,7 @@ def _message(tree: Tree, bodies: Bodies, ordinal: int, edits: Mapping[int, Any])
     """What an entry shows the model with the edits applied; None for nothing."""
     kind = tree.kind(ordinal)
     content = edits.get(ordinal, _UNEDITED)
-    if kind not in SHOWN or content is None:
-        return None
-    if kind is Kind.BRANCH_SUMMARY and is_blank(tree, ordinal):
+    if content is None or not shows(tree, ordinal, SHOWN):
         return None
     message = shown_message(bodies.entry(ordinal), kind)
     return message if content is _UNEDITED else edited_message(message, content)

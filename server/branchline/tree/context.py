@@ -22,9 +22,9 @@ from branchline.tree.selection import (
     SHOWN,
     Selection,
     edit_target,
-    is_blank,
     positions,
     select,
+    shows,
     tokens_of,
 )
 from branchline.tree.system import fold_system
@@ -193,7 +193,7 @@ def _reported_size(tree: Tree, bodies: Bodies, leaf: int) -> int | None:
             reported = reported_tokens(message_of(bodies.entry(ordinal)))
             if reported:
                 return reported + following
-        if kind in _COUNTED and not (kind == Kind.BRANCH_SUMMARY and is_blank(tree, ordinal)):
+        if shows(tree, ordinal, _COUNTED):
             following += tokens_of(tree, bodies, ordinal)
         ordinal = tree.parents[ordinal]
     return None

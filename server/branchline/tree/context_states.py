@@ -6,7 +6,7 @@ from typing import Literal
 
 from branchline.entries import VISIBLE
 from branchline.tree.index import Bodies, Tree
-from branchline.tree.selection import Selection, select, showing
+from branchline.tree.selection import Selection, select, showing, shows
 
 State = Literal["in", "covered", "omitted", "replaced"]
 """``in``: as it is. ``covered``: only the summary of a compaction. ``omitted``: nothing, by a
@@ -40,7 +40,7 @@ class _States(Mapping[int, State]):
         told = self._told.get(ordinal)
         if told is not None:
             return told
-        if not (self._has(ordinal) and self._shows(ordinal)):
+        if not (self._has(ordinal) and shows(self._tree, ordinal, VISIBLE)):
             raise KeyError(ordinal)
         return "covered"
 
@@ -56,7 +56,3 @@ class _States(Mapping[int, State]):
         path = self._selection.path
         at = bisect_left(path, ordinal)
         return at < len(path) and path[at] == ordinal
-
-    def _shows(self, ordinal: int) -> bool:
-        kind = self._tree.kinds[ordinal]
-        return bool(showing(self._tree, [ordinal], bytes([kind]), VISIBLE))

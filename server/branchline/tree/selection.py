@@ -90,6 +90,12 @@ def showing(tree: Tree, ordinals: list[int], kinds: bytes, which: frozenset[int]
     return [ordinal for ordinal in found if ordinal not in blank] if blank else list(found)
 
 
+def shows(tree: Tree, ordinal: int, which: frozenset[int]) -> bool:
+    """Whether one entry is among those that `showing` gives."""
+    kind = tree.kinds[ordinal]
+    return kind in which and not (kind == Kind.BRANCH_SUMMARY and is_blank(tree, ordinal))
+
+
 def _first_kept(tree: Tree, path: list[int], compaction: int) -> int | None:
     """The position where the kept range begins; None if the compaction names no entry before it.
 
